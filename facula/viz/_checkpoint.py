@@ -29,7 +29,7 @@ def checkpoint(path: str | os.PathLike[str]) -> Page:
         >>> import os, tempfile
         >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
         >>> facula.save(facula.nn.Linear(3, 2).state_dict(), path)
-        >>> [(row["name"], row["shape"]) for row in facula.viz.checkpoint(path).rows]
+        >>> [(row["name"], row["shape"]) for row in facula.viz.checkpoint(path).data["rows"]]
         [('weight', '(2, 3)'), ('bias', '(2,)')]
     """
     if str(path).endswith(".safetensors"):
@@ -40,7 +40,8 @@ def checkpoint(path: str | os.PathLike[str]) -> Page:
         content = facula.load(path, map_location="cpu")
     if isinstance(content, facula.nn.Module):
         content = content.state_dict()
-    return Page(Path(path).name, [_row(name, value) for name, value in _entries(content, "")])
+    title, rows = Path(path).name, [_row(name, value) for name, value in _entries(content, "")]
+    return Page(title, "graph.html", {"title": title, "rows": rows, "groups": {}})
 
 
 def _entries(value: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -37,7 +37,7 @@ def main(argv: list[str]) -> None:
     page = _page_of(options.what, argv[n_own:], options.size)
     path = Path(options.output or f"{Path(options.what).stem}.html")
     page.save(path)
-    print(f"facula view: {path} has {len(page.rows)} rows.")
+    print(f"facula view: {path} has {len(page.data['rows'])} rows.")
     if not options.no_open and sys.stdout.isatty():
         webbrowser.open(path.resolve().as_uri())
 

@@ -35,10 +35,10 @@ def graph(model_or_loss: Module | Tensor, input: Any = None, **kwargs: Any) -> P
     Example:
         >>> from facula import nn
         >>> page = facula.viz.graph(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), (2, 3))
-        >>> [(row["name"], row["shape"]) for row in page.rows]
+        >>> [(row["name"], row["shape"]) for row in page.data["rows"]]
         [('input', '(2, 3)'), ('linear', '(2, 4)'), ('relu', '(2, 4)')]
         >>> x = facula.ones(2, requires_grad=True)
-        >>> [row["name"] for row in facula.viz.graph((x * 2).sum()).rows]
+        >>> [row["name"] for row in facula.viz.graph((x * 2).sum()).data["rows"]]
         ['leaf', 'MulBackward0', 'SumBackward0']
     """
     if isinstance(model_or_loss, Module):
@@ -127,7 +127,7 @@ def _graph_of_model(
         path: f"{type(module).__name__}, {sum(p.numel() for p in module.parameters()):,} parameters"
         for path, module in model.named_modules()
     }
-    return Page(type(model).__name__, recorder.rows, groups)
+    return _page(type(model).__name__, recorder.rows, groups)
 
 
 def _graph_of_loss(loss: Tensor) -> Page:
@@ -159,7 +159,11 @@ def _graph_of_loss(loss: Tensor) -> Page:
                 "saved": _saved(node),
             }
         )
-    return Page(f"graph of {loss.grad_fn.name() if loss.grad_fn else 'a leaf'}", rows)
+    return _page(f"graph of {order[-1].name()}", rows, {})
+
+
+def _page(title: str, rows: list[dict[str, Any]], groups: dict[str, str]) -> Page:
+    return Page(title, "graph.html", {"title": title, "rows": rows, "groups": groups})
 
 
 def _saved(node: Any) -> list[str]:

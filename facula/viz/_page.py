@@ -1,4 +1,4 @@
-"""A page of HTML that needs nothing else: the template ``page.html`` with data in it."""
+"""A page of HTML that needs nothing else: a template with data in it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-_TEMPLATE = Path(__file__).with_name("page.html")
-
 
 class Page:
     """A page to look at in a browser, or in a notebook.
 
     Args:
         title: what it shows.
-        rows: what stands in its lines, one after the other; see ``page.html``.
-        groups: more about the groups that the lines are in, by their paths.
+        template: the file of this folder that it is made of.
+        data: what the template's script reads.
 
     Example:
         >>> page = facula.viz.graph(facula.nn.Linear(3, 2), (1, 3))
@@ -27,18 +25,16 @@ class Page:
         True
     """
 
-    def __init__(
-        self, title: str, rows: list[dict[str, Any]], groups: dict[str, str] | None = None
-    ) -> None:
-        self.title, self.rows, self.groups = title, rows, groups or {}
+    def __init__(self, title: str, template: str, data: dict[str, Any]) -> None:
+        self.title, self.data = title, data
+        self._template = Path(__file__).with_name(template)
 
     @property
     def html(self) -> str:
         """The text of the page."""
-        data = json.dumps({"title": self.title, "rows": self.rows, "groups": self.groups})
         # A script ends at the first "</", also inside of a string.
-        data = data.replace("<", "\\u003c")
-        template = _TEMPLATE.read_text(encoding="utf-8")
+        data = json.dumps(self.data).replace("<", "\\u003c")
+        template = self._template.read_text(encoding="utf-8")
         return template.replace("{{title}}", escape(self.title)).replace("{{data}}", data)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -22,7 +22,7 @@ class Block(nn.Module):
 
 
 def rows_of(page):
-    return [(row["name"], row["path"], row["inputs"]) for row in page.rows]
+    return [(row["name"], row["path"], row["inputs"]) for row in page.data["rows"]]
 
 
 def test_operations_are_in_their_modules_and_know_what_they_are_made_of():
@@ -35,18 +35,18 @@ def test_operations_are_in_their_modules_and_know_what_they_are_made_of():
         ("add", "0", [0, 3]),
         ("tanh", "1", [4]),
     ]
-    assert page.rows[1]["parameters"] == ["0.a.weight (4, 4)", "0.a.bias (4,)"]
-    assert page.rows[2]["line"].startswith(f"{__file__}:")
-    assert page.groups["0"] == "Block, 40 parameters"
-    assert page.rows[5]["saved"] == ["result (2, 4), 32 B"]
+    assert page.data["rows"][1]["parameters"] == ["0.a.weight (4, 4)", "0.a.bias (4,)"]
+    assert page.data["rows"][2]["line"].startswith(f"{__file__}:")
+    assert page.data["groups"]["0"] == "Block, 40 parameters"
+    assert page.data["rows"][5]["saved"] == ["result (2, 4), 32 B"]
 
 
 def test_the_graph_of_a_loss_is_its_history():
     w = facula.ones(3, requires_grad=True)
     page = facula.viz.graph((w * w).sum())
-    assert [row["name"] for row in page.rows] == ["leaf", "MulBackward0", "SumBackward0"]
-    assert page.rows[1]["inputs"] == [0]
-    assert page.rows[1]["line"].startswith(f"{__file__}:")
+    assert [row["name"] for row in page.data["rows"]] == ["leaf", "MulBackward0", "SumBackward0"]
+    assert page.data["rows"][1]["inputs"] == [0]
+    assert page.data["rows"][1]["line"].startswith(f"{__file__}:")
 
 
 def test_what_has_no_graph_is_refused():
@@ -60,7 +60,7 @@ def test_a_checkpoint_shows_numbers_and_histograms(tmp_path):
     state = {"epoch": 3, "model": {"fc.weight": facula.arange(6.0).reshape(2, 3)}}
     state["odd"] = facula.tensor([1.0, float("nan")])
     facula.save(state, tmp_path / "c.pt")
-    rows = {row["name"]: row for row in facula.viz.checkpoint(tmp_path / "c.pt").rows}
+    rows = {row["name"]: row for row in facula.viz.checkpoint(tmp_path / "c.pt").data["rows"]}
     assert rows["epoch"]["shape"] == "3"
     assert rows["weight"]["path"] == "model.fc"
     assert sum(rows["weight"]["histogram"]) == 6
@@ -72,12 +72,12 @@ def test_safetensors_are_shown_too(tmp_path):
     from facula.serialization.safetensors import save_file
 
     save_file({"layer.bias": facula.zeros(3)}, tmp_path / "c.safetensors")
-    (row,) = facula.viz.checkpoint(tmp_path / "c.safetensors").rows
+    (row,) = facula.viz.checkpoint(tmp_path / "c.safetensors").data["rows"]
     assert (row["path"], row["name"], row["shape"]) == ("layer", "bias", "(3,)")
 
 
 def test_names_cannot_break_the_page():
-    page = facula.viz.Page("</script><b>", [])
+    page = facula.viz.Page("</script><b>", "graph.html", {"title": "</script><b>"})
     assert "</script><b>" not in page.html
     assert "<title>&lt;/script&gt;&lt;b&gt;</title>" in page.html
 
