@@ -143,6 +143,8 @@ class Watch:
     def _call(self, handlers: list[Callable[..., None]], *args: Any) -> None:
         if not handlers or self._is_busy or threading.get_ident() != self._thread:
             return
+        if _core._transforms():  # what vmap and grad run has no numbers of its own
+            return
         self._is_busy = True
         program = self._program
         program.place = None

@@ -1,7 +1,7 @@
 """Programs with a silent mistake, which the doctor finds at the marked line, and programs without.
 
-A line of a program in ``faulty/`` that ends with ``# finds F101`` is where that finding is expected;
-nothing else may be found. In the programs of ``correct/`` nothing is found.
+A line of a program in ``faulty/`` that ends with ``# finds F101`` is where that finding is
+expected; nothing else may be found. In the programs of ``correct/`` nothing is found.
 """
 
 import re

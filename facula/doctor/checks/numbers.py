@@ -10,6 +10,7 @@ from facula import Tensor
 from facula.doctor._finding import Place
 from facula.doctor._program import parameters_of
 from facula.doctor.checks._check import Call, Check
+from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 
 # Operations that make infinities or NaN of finite numbers.
@@ -62,6 +63,10 @@ class NotANumber(Check):
         super().__init__(*args)
         self._made: tuple[str, Place] | None = None  # the first of this step
         self._steep: tuple[str, Place] | None = None
+        # The message and the places of a loss, until a step uses it: who looks at the loss may
+        # leave the step out.
+        self._nan: tuple[str, Place, Place | None] | None = None
+        self._infinite: tuple[str, Place, Place | None] | None = None
         self._n = 0
 
     def operation(self, call: Call) -> None:
@@ -88,17 +93,32 @@ class NotANumber(Check):
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
         if not loss.is_floating_point() or _is_finite(loss):
             return
-        value = "NaN" if bool(loss.detach().isnan().any()) else "infinite"
-        if self._made is not None:
-            name, place = self._made
-            self.say(f"the loss is {value}: {name} made the first such number.", place, self.here())
+        is_nan = bool(loss.detach().isnan().any())
+        message = "the loss is NaN" if is_nan else "the loss is infinite"
+        if self._made is None:
+            found: tuple[str, Place, Place | None] = f"{message}.", self.here(), None
         else:
-            self.say(f"the loss is {value}.")
+            name, place = self._made
+            found = f"{message}: {name} made the first such number.", place, self.here()
+        if is_nan:
+            self._nan = found
+        else:
+            self._infinite = found
+
+    def gradients_zeroed(self, owner: Optimizer | Module) -> None:
+        self._nan = self._infinite = None
 
     def step_begins(self, optimizer: Optimizer) -> None:
-        facts = self.program.optimizers[optimizer]
-        grads = [p.grad for p in facts.samples if p.grad is not None]
-        if self._steep is not None and not all(map(_is_finite, grads)):
+        if self._nan is not None:
+            self.say(*self._nan)
+        if self._infinite is None and self._steep is None:
+            return
+        grads = [p.grad for p in self.program.optimizers[optimizer].samples if p.grad is not None]
+        if all(_is_finite(g) for g in grads if g.layout is facula.strided):
+            return  # a loss that was scaled for half precision may be too large by itself
+        if self._infinite is not None:
+            self.say(*self._infinite)
+        elif self._steep is not None:
             name, place = self._steep
             self.say(
                 f"gradients are not finite: {name} is 0 here, where its derivative is infinite.",
@@ -107,7 +127,7 @@ class NotANumber(Check):
             )
 
     def step_ends(self, optimizer: Optimizer) -> None:
-        self._made = self._steep = None
+        self._made = self._steep = self._nan = self._infinite = None
 
 
 class DeadUnits(Check):

@@ -2,7 +2,9 @@ import facula as torch
 from facula import nn, optim
 
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(), nn.Linear(16, 3))
+model = nn.Sequential(
+    nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(), nn.Linear(16, 3)
+)
 optimizer = optim.AdamW(model.parameters(), lr=0.01)
 scheduler = optim.lr_scheduler.StepLR(optimizer, step_size=2)
 x, y = torch.randn(64, 4), torch.randint(0, 3, (64,))
