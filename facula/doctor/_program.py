@@ -47,12 +47,16 @@ class Origin:
         place: the line that called it.
         dim: the dimension that the operation went along, from the first; None for none.
         n_dims: how many dimensions the result has.
+        earlier: where what the operation was given comes from, if that is known.
     """
 
-    __slots__ = ("dim", "n_dims", "name", "place")
+    __slots__ = ("dim", "earlier", "n_dims", "name", "place")
 
-    def __init__(self, name: str, place: Place, dim: int | None, n_dims: int) -> None:
+    def __init__(
+        self, name: str, place: Place, dim: int | None, n_dims: int, earlier: Origin | None = None
+    ) -> None:
         self.name, self.place, self.dim, self.n_dims = name, place, dim, n_dims
+        self.earlier = earlier
 
 
 class Origins:
@@ -60,7 +64,7 @@ class Origins:
 
     def __init__(self) -> None:
         # A tensor without a graph is found by itself or by its memory: x.data is another tensor.
-        self._by_memory: dict[int, tuple[weakref.ref[Tensor], Origin]] = {}
+        self._by_memory: dict[int, tuple[weakref.ref[Tensor], int, Origin]] = {}
 
     def note(self, x: Tensor, origin: Origin) -> None:
         """Remember the origin of ``x`` for as long as the tensor, or its node, is alive."""
@@ -70,7 +74,7 @@ class Origins:
             if len(self._by_memory) > 1000:  # most of them are of tensors that are gone
                 alive = {k: v for k, v in self._by_memory.items() if v[0]() is not None}
                 self._by_memory = alive if len(alive) < 500 else {}
-            self._by_memory[x.data_ptr()] = weakref.ref(x), origin
+            self._by_memory[x.data_ptr()] = weakref.ref(x), x._version, origin
 
     def of(self, x: Any) -> Origin | None:
         """The origin of a tensor; None if it is not known, or ``x`` is something else."""
@@ -86,8 +90,10 @@ class Origins:
             node = node.next_functions[0][0]
         if x.device.type == "meta":
             return None
-        entry = self._by_memory.get(x.data_ptr())
-        return None if entry is None or entry[0]() is None else entry[1]
+        ref, version, origin = self._by_memory.get(x.data_ptr(), (lambda: None, 0, None))
+        noted = ref()
+        # What was written to in place since is something else.
+        return None if noted is None or noted._version != version else origin
 
 
 class OptimizerFacts:
@@ -124,8 +130,10 @@ class OptimizerFacts:
 
     @property
     def has_gradients(self) -> bool:
-        """Whether one of the samples has a gradient that is not zero."""
-        return any(p.grad is not None and is_nonzero(p.grad) for p in self.samples)
+        """Whether one of the samples that are trained has a gradient that is not zero."""
+        return any(
+            p.requires_grad and p.grad is not None and is_nonzero(p.grad) for p in self.samples
+        )
 
 
 class ModelFacts:

@@ -182,9 +182,9 @@ class Watch:
             dim = call.argument(1, "dim")
             if isinstance(dim, int) and result.dim():
                 dim %= result.dim()
-            self._program.origins.note(
-                result, Origin(name, self._program.here(), dim, result.dim())
-            )
+            origins = self._program.origins
+            earlier = None if result.requires_grad else origins.of(call.argument(0, "input"))
+            origins.note(result, Origin(name, self._program.here(), dim, result.dim(), earlier))
 
     def _backward_began(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_busy:
@@ -197,6 +197,31 @@ class Watch:
     ) -> None:
         self._emit("backward_ends", args[0])
 
+    def _differentiating(self, original: Any) -> Any:
+        def _run_backward(
+            roots: tuple[Tensor, ...],
+            gradients: Any,
+            retain_graph: bool,
+            create_graph: bool,
+            inputs: Any,
+            allow_unused: bool,
+            accumulates: bool,
+        ) -> Any:
+            options = {"retain_graph": retain_graph, "create_graph": create_graph}
+            for root in () if self._is_busy else roots:
+                if accumulates:
+                    self._backward_began("backward", (root,), options)
+                else:
+                    self._emit("gradients_asked", root)
+            result = original(
+                roots, gradients, retain_graph, create_graph, inputs, allow_unused, accumulates
+            )
+            if accumulates:
+                self._emit("backward_ends", roots[0])
+            return result
+
+        return _run_backward
+
     # Methods that are replaced
 
     def _replace_methods(self) -> None:
@@ -206,6 +231,7 @@ class Watch:
 
         self._replace(Module, "__call__", self._calling)
         self._replace(Optimizer, "__init__", self._making_optimizer)
+        self._replace(_core, "_run_backward", self._differentiating)
         for owner in (Optimizer, Module):
             self._after(
                 owner, "zero_grad", lambda result, it, *a, **k: self._emit("gradients_zeroed", it)

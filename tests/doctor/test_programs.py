@@ -13,6 +13,7 @@ import pytest
 
 import facula
 from facula import doctor
+from facula.doctor.checks.data import SlowLoading
 
 HERE = Path(__file__).parent
 MARK = re.compile(r"# finds (F\d+(?:, F\d+)*)")
@@ -36,6 +37,7 @@ def expected_of(program):
 @pytest.mark.parametrize("program", sorted((HERE / "faulty").glob("*.py")), ids=lambda p: p.stem)
 def test_the_mistake_is_found_at_its_line(program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SlowLoading, "least_s", 0.1)  # rather than a test of many seconds
     assert expected_of(program)
     assert findings_of(program) == expected_of(program)
 

@@ -84,6 +84,9 @@ class Check:
     def backward_ends(self, loss: Tensor) -> None:
         """Gradients have been computed."""
 
+    def gradients_asked(self, output: Tensor) -> None:
+        """``autograd.grad`` was called."""
+
     def gradients_zeroed(self, owner: Optimizer | Module) -> None:
         """``zero_grad`` has been called."""
 

@@ -13,7 +13,10 @@ from facula import Tensor
 from facula.doctor._finding import Place
 from facula.doctor.checks._check import Call, Check
 from facula.nn.modules.conv import _ConvNd
+from facula.nn.modules.flatten import Flatten
+from facula.nn.modules.linear import Linear
 from facula.nn.modules.module import Module
+from facula.nn.parameter import Parameter
 
 
 class SortedBatches(Check):
@@ -108,7 +111,7 @@ class TransformedTwice(Check):
 
 
 class UnscaledImages(Check):
-    """Images with numbers up to 255 for a convolution."""
+    """Images with numbers up to 255 for a convolution or a linear layer."""
 
     id = "F804"
     title = "images that are not scaled"
@@ -127,8 +130,9 @@ class UnscaledImages(Check):
         x = args[0]
         if x.dim() != 4 or x.size(1) not in (1, 3) or not x.is_floating_point() or not x.numel():
             return
-        first = next((m for m in model.modules() if not list(m.children())), None)
-        if not isinstance(first, _ConvNd) or not model.training:
+        leaves = (m for m in model.modules() if not list(m.children()))
+        first = next((m for m in leaves if not isinstance(m, Flatten)), None)
+        if not isinstance(first, (_ConvNd, Linear)) or not model.training:
             return
         low, high = (float(v) for v in x.detach().aminmax())
         if low >= 0 and 100 < high <= 255:
@@ -171,6 +175,39 @@ class SlowLoading(Check):
             )
 
 
+class CopiedInEveryStep(Check):
+    """The same tensor, copied to another device again and again."""
+
+    id = "F806"
+    title = "the same tensor copied in every step"
+    why = "A copy to another device takes longer than most operations, and has to be waited for."
+    fix = "x = x.to(device)  # once, before the loop"
+    operations: ClassVar[frozenset[str]] = frozenset({"to", "cuda", "cpu"})
+
+    least_bytes: ClassVar[int] = 1 << 16  # that are worth a word
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # The tensor of each place and its version, the step of its last copy, how many there were.
+        self._copies: dict[Place, tuple[weakref.ref[Tensor], int, int, int]] = {}
+
+    def operation(self, call: Call) -> None:
+        x, y = call.args[0], call.result
+        if x is y or not isinstance(x, Tensor) or not isinstance(y, Tensor):
+            return
+        # Parameters that are kept elsewhere and copied when needed are so on purpose.
+        if x.device == y.device or isinstance(x, Parameter) or x.nbytes < self.least_bytes:
+            return
+        place, step = self.here(), self.program.n_steps
+        ref, version, last, n = self._copies.get(place, (lambda: None, 0, 0, 0))
+        if ref() is not x or version != x._version:
+            self._copies[place] = weakref.ref(x), x._version, step, 1
+        elif step > last:
+            self._copies[place] = weakref.ref(x), version, step, n + 1
+            if n + 1 == 20:
+                self.say(f"the same {tuple(x.shape)} tensor was copied to {y.device} 20 times.")
+
+
 def _parts(dataset: Any) -> Iterator[Any]:
     """A dataset and the datasets and transforms that it is made of, as far as they have names."""
     waiting: list[Any] = [dataset]
@@ -186,6 +223,10 @@ def _parts(dataset: Any) -> Iterator[Any]:
             waiting += value if isinstance(value, (list, tuple)) else [value]
 
 
-def _transforms(part: Any) -> list[Any]:
-    inside = vars(part).get("transforms")
-    return inside if isinstance(inside, list) else []
+def _transforms(part: Any, depth: int = 0) -> list[Any]:
+    """The transforms that a list of transforms applies one after the other, nested ones too."""
+    inside = vars(part).get("transforms") if hasattr(part, "__dict__") else None
+    # RandomChoice and the like have transforms, of which they apply some.
+    if not isinstance(inside, list) or type(part).__name__ != "Compose" or depth > 5:
+        return []
+    return [u for t in inside for u in (_transforms(t, depth + 1) or [t])]

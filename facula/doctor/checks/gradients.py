@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import weakref
+from typing import Any, ClassVar
 
 from facula import Tensor
-from facula.doctor._program import parameters_of
-from facula.doctor.checks._check import Check
+from facula.doctor._finding import Place
+from facula.doctor._program import is_nonzero, parameters_of
+from facula.doctor.checks._check import Call, Check
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 
@@ -21,6 +23,12 @@ class NeverZeroed(Check):
         "gradients since the beginning."
     )
     fix = "optimizer.zero_grad()  # before loss.backward()"
+    operations: ClassVar[frozenset[str]] = frozenset({"sub_", "add_"})  # steps without an optimiser
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._by_hand: dict[int, _HandStep] = {}  # by the memory of the parameter
+        self._sources: dict[int, weakref.ref[Tensor]] = {}  # of .data, since the last backward
 
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
         place = self.here()
@@ -28,9 +36,42 @@ class NeverZeroed(Check):
             if facts.stepped_place is None:
                 continue
             if facts.has_gradients:
-                facts.stale_place = facts.stale_place or place
+                facts.stale_place = place
             else:
                 facts.stepped_place = facts.stale_place = None
+        self._sources.clear()
+        self._by_hand = {k: step for k, step in self._by_hand.items() if step.is_still_there()}
+        for step in self._by_hand.values():
+            step.stale_place = place
+
+    def data_read(self, source: Tensor, data: Tensor) -> None:
+        if source.grad is not None and len(self._sources) < 100:
+            self._sources[data.data_ptr()] = weakref.ref(source)
+
+    def operation(self, call: Call) -> None:
+        x, change = call.args[0], call.argument(1, "other")
+        if not isinstance(x, Tensor) or not isinstance(change, Tensor) or x.grad_fn is not None:
+            return
+        if not x.requires_grad:
+            source = self._sources.get(x.data_ptr(), lambda: None)()
+            if source is None:
+                return
+            x = source
+        grad = x.grad
+        if grad is None or grad.shape != change.shape:
+            return
+        last = self._by_hand.pop(x.data_ptr(), None)
+        if last is not None and last.stale_place is not None and _are_parallel(change, grad):
+            if not any(
+                x is p for optimizer in self.program.optimizers for p in parameters_of(optimizer)
+            ):
+                self.say(
+                    "backward adds to gradients that an earlier step has used.",
+                    last.stale_place,
+                    self.here(),
+                )
+        elif len(self._by_hand) < 100:
+            self._by_hand[x.data_ptr()] = _HandStep(x, grad)
 
     def step_begins(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
@@ -43,6 +84,33 @@ class NeverZeroed(Check):
 
     def step_ends(self, optimizer: Optimizer) -> None:
         self.program.optimizers[optimizer].stepped_place = self.here()
+
+
+class _HandStep:
+    """A step that the program made itself: ``w -= lr * w.grad``."""
+
+    def __init__(self, parameter: Tensor, grad: Tensor) -> None:
+        self.stale_place: Place | None = None  # of a backward that found the same gradient
+        self._parameter, self._grad = weakref.ref(parameter), weakref.ref(grad)
+        self._version = grad._version
+
+    def is_still_there(self) -> bool:
+        """Whether the gradient of the step is still that of the parameter, unchanged."""
+        parameter, grad = self._parameter(), self._grad()
+        return (
+            parameter is not None
+            and grad is not None
+            and parameter.grad is grad
+            and grad._version == self._version
+            and is_nonzero(grad)
+        )
+
+
+def _are_parallel(a: Tensor, b: Tensor) -> bool:
+    """Whether one is a multiple of the other."""
+    a, b = a.detach(), b.detach()
+    factor = (a * b).sum() / (b * b).sum()
+    return bool((a - factor * b).norm() <= 1e-4 * a.norm())
 
 
 class ZeroedBeforeStep(Check):
@@ -89,23 +157,31 @@ class NoGradientArrives(Check):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._n_backwards: dict[int, tuple[int, int]] = {}  # of the program, and steps in vain
+        self._n_backwards = 0
+        # Of each optimiser: backwards before its last step, and steps in vain; -1 once one was not.
+        self._steps: weakref.WeakKeyDictionary[Optimizer, tuple[int, int]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def backward_ends(self, loss: Tensor) -> None:
+        if loss.grad_fn is None:
+            return  # See LossIsALeaf.
+        self._n_backwards += 1
+        for optimizer in self.program.optimizers:
+            if self._steps.get(optimizer, (0, 0))[1] >= 0 and _has_gradient(optimizer):
+                self._steps[optimizer] = 0, -1
 
     def step_begins(self, optimizer: Optimizer) -> None:
-        seen, in_vain = self._n_backwards.get(id(optimizer), (0, 0))
-        if in_vain < 0 or self.program.n_backwards == seen:
+        seen, in_vain = self._steps.get(optimizer, (0, 0))
+        if in_vain < 0 or self._n_backwards == seen or _has_gradient(optimizer):
             return
-        if any(p.grad is not None for p in parameters_of(optimizer)):
-            in_vain = -1  # it works
-        elif self.program.optimizers[optimizer].zero_place is None:
-            in_vain += 1
-        if in_vain == 2:
+        self._steps[optimizer] = self._n_backwards, in_vain + 1
+        if in_vain + 1 == 2:
             self.say(
                 "no parameter of this optimiser has received a gradient.",
                 self.here(),
                 self.program.optimizers[optimizer].made,
             )
-        self._n_backwards[id(optimizer)] = self.program.n_backwards, in_vain
 
 
 class ClippedAfterStep(Check):
@@ -125,3 +201,35 @@ class ClippedAfterStep(Check):
             ours = {id(p) for p in parameters_of(optimizer)}
             if not clipped or clipped & ours:
                 self.say("gradients are clipped after the step.", self.here(), facts.stepped_place)
+
+
+class LossIsALeaf(Check):
+    """``backward`` of a loss that was made to require grad itself."""
+
+    id = "F305"
+    title = "a loss that depends on no parameter"
+    why = (
+        "The loss has no history: it comes from detached results or plain numbers. "
+        "requires_grad=True only silences the error; the gradients of the parameters stay empty."
+    )
+    fix = "loss = criterion(model(x), y); loss.backward()  # without detach, item or tensor(...)"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._place: Place | None = None  # of a backward from a leaf, the last one
+
+    def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
+        is_leaf = loss.grad_fn is None and loss.requires_grad
+        self._place = self.here() if is_leaf and id(loss) not in self.program.held() else None
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        if self._place is not None and not _has_gradient(optimizer):
+            self.say(
+                "backward starts from a tensor that no operation has made.",
+                self._place,
+                self.here(),
+            )
+
+
+def _has_gradient(optimizer: Optimizer) -> bool:
+    return any(p.grad is not None for p in parameters_of(optimizer))

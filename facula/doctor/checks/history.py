@@ -36,7 +36,9 @@ class SumOfLosses(Check):
     title = "a running loss that keeps every graph"
     why = "The sum holds the graphs of all steps: memory grows until the process is killed."
     fix = "total += loss.item()"
-    operations: ClassVar[frozenset[str]] = frozenset({"add", "add_", "__radd__", "__iadd__"})
+    operations: ClassVar[frozenset[str]] = frozenset(
+        {"add", "add_", "__radd__", "__iadd__", "stack"}
+    )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -44,7 +46,12 @@ class SumOfLosses(Check):
 
     def operation(self, call: Call) -> None:
         result = call.result
-        if not isinstance(result, Tensor) or result.dim() or result.grad_fn is None:
+        if not isinstance(result, Tensor) or result.grad_fn is None:
+            return
+        if call.name == "stack":
+            self._look_at_list(result)
+            return
+        if result.dim():
             return
         parts = [node for node, _ in result.grad_fn.next_functions if node is not None]
         if len(parts) != 2 or not self.program.n_steps:
@@ -56,6 +63,14 @@ class SumOfLosses(Check):
                 first = min(self.program.step_of(n) for n, _ in older.next_functions if n)
                 if first < self.program.step_of(newer):
                     self._note(place)
+
+    def _look_at_list(self, result: Tensor) -> None:
+        """Speak of scalars of several steps that were kept in a list."""
+        nodes = result.grad_fn.next_functions if result.grad_fn is not None else ()
+        if result.dim() == 1 and len(nodes) > 3 and self.program.n_steps:
+            steps = {self.program.step_of(node) for node, _ in nodes if node is not None}
+            if len(steps) > 3:
+                self.say("the losses of several steps were kept with their graphs.")
 
     def _note(self, place: Place) -> None:
         self._counts[place] = self._counts.get(place, 0) + 1
@@ -147,3 +162,50 @@ class WriteThroughData(Check):
 
     def step_ends(self, optimizer: Optimizer) -> None:
         self._reads.clear()
+
+
+class GraphKeptForNothing(Check):
+    """``backward(retain_graph=True)`` of graphs that nobody goes through again."""
+
+    id = "F504"
+    title = "a graph kept for nothing"
+    why = "All that the graph holds stays in memory until the loss is gone, and hides other errors."
+    fix = "loss.backward()"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Graphs that were kept, as numbers of nodes, with the step; None where one was needed, or
+        # enough were looked at.
+        self._kept: dict[Place, tuple[int, frozenset[int]] | None] = {}
+        self._counts: dict[Place, int] = {}
+
+    def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
+        is_kept = options.get("retain_graph") and not options.get("create_graph")
+        if not is_kept and not self._kept:
+            return
+        place = self.here()
+        self._look(loss)
+        if not is_kept or self._kept.get(place, ()) is None:
+            return
+        before = self._kept.get(place)
+        if before is not None and before[0] < self.program.n_steps:
+            self._counts[place] = self._counts.get(place, 0) + 1
+            if self._counts[place] == 4:
+                self.say("retain_graph=True, but no graph was used a second time.")
+                self._kept[place] = None
+                return
+        numbers = frozenset(node._sequence_nr() for node in _nodes(loss) if node.next_functions)
+        is_whole = len(numbers) < _MOST_NODES / 2
+        self._kept[place] = (self.program.n_steps, numbers) if is_whole else None
+
+    def gradients_asked(self, output: Tensor) -> None:
+        self._look(output)
+
+    def _look(self, output: Tensor) -> None:
+        """Find out which of the graphs that were kept are used again."""
+        if not any(self._kept.values()):
+            return
+        numbers = {node._sequence_nr() for node in _nodes(output) if node.next_functions}
+        for place, kept in self._kept.items():
+            if kept is not None and not numbers.isdisjoint(kept[1]):
+                self._kept[place] = None

@@ -35,7 +35,7 @@ class SoftmaxBeforeCrossEntropy(Check):
     operations: ClassVar[frozenset[str]] = frozenset({"cross_entropy"})
 
     def operation(self, call: Call) -> None:
-        origin = self.program.origins.of(call.args[0]) if call.args else None
+        origin = self.program.origins.of(call.argument(0, "input"))
         if origin is not None and origin.name == "softmax":
             self.say(
                 "cross_entropy is given the result of softmax: it takes logits.", None, origin.place
@@ -68,7 +68,7 @@ class ProbabilitiesIntoNLL(Check):
 
 
 class SigmoidBeforeLogits(Check):
-    """``binary_cross_entropy_with_logits`` of the result of a sigmoid."""
+    """``binary_cross_entropy_with_logits`` of the result of a sigmoid or softmax."""
 
     id = "F103"
     title = "sigmoid before binary_cross_entropy_with_logits"
@@ -78,9 +78,10 @@ class SigmoidBeforeLogits(Check):
 
     def operation(self, call: Call) -> None:
         origin = self.program.origins.of(call.argument(0, "input"))
-        if origin is not None and origin.name == "sigmoid":
+        if origin is not None and origin.name in ("sigmoid", "softmax"):
             self.say(
-                "binary_cross_entropy_with_logits is given the result of sigmoid: it takes logits.",
+                "binary_cross_entropy_with_logits is given the result of "
+                f"{origin.name}: it takes logits.",
                 None,
                 origin.place,
             )
@@ -101,7 +102,7 @@ class SoftmaxTwice(Check):
         if origin is None or origin.name != "softmax" or x is call.result:
             return
         dim = call.argument(1, "dim")
-        if origin.place != self.here() and isinstance(dim, int) and dim % x.dim() == origin.dim:
+        if isinstance(dim, int) and x.dim() and dim % x.dim() == origin.dim:
             self.say(f"{call.name} is given the result of softmax.", None, origin.place)
 
 
@@ -120,9 +121,13 @@ class SoftmaxOverBatch(Check):
     def operation(self, call: Call) -> None:
         x = call.argument(0, "input")
         origin = self.program.origins.of(x)
-        if origin is None or origin.name == "sigmoid" or x.dim() < 2 or x.size(0) < 2:
+        if origin is None or origin.name not in ("softmax", "log_softmax"):
             return
-        if origin.n_dims == x.dim() and origin.dim == 0:
+        if origin.dim != 0 or origin.n_dims < 2 or x.dim() < 2:
+            return
+        # What was over dimension 0 may have been transposed since: the numbers tell.
+        p = x.detach() if origin.name == "softmax" else x.detach().exp()
+        if not facula.allclose(p.sum(1), p.new_ones(()), atol=1e-3):
             self.say(
                 f"{call.name} is given a {origin.name} over dimension 0, that of the examples.",
                 origin.place,
@@ -143,9 +148,7 @@ class LossBroadcasts(Check):
     operations: ClassVar[frozenset[str]] = _SAME_SHAPE | {"sub", "__rsub__"}
 
     def operation(self, call: Call) -> None:
-        if len(call.args) < 2:
-            return
-        a, b = call.args[:2]
+        a, b = call.argument(0, "input"), call.argument(1, "target")
         if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a.shape == b.shape:
             return
         if call.name in _SAME_SHAPE:
@@ -155,16 +158,27 @@ class LossBroadcasts(Check):
                 self._tell(call.name, a, b)
         elif {a.dim(), b.dim()} == {1, 2}:
             column, row = (a, b) if a.dim() == 2 else (b, a)
-            n = row.numel()
-            # A column that unsqueeze made is meant to be compared with everything.
-            is_meant = column.grad_fn is None or column.grad_fn.name().startswith(
-                ("Unsqueeze", "View", "Reshape", "Index")
-            )
-            if n > 1 and column.shape == (n, 1) and not row.requires_grad and not is_meant:
+            if column.shape == (row.numel(), 1) and row.numel() > 1 and _is_by_mistake(column, row):
                 self._tell(call.name, a, b)
 
     def _tell(self, name: str, a: Tensor, b: Tensor) -> None:
         self.say(f"{name} of {tuple(a.shape)} and {tuple(b.shape)}: both are enlarged.")
+
+
+def _is_by_mistake(column: Tensor, row: Tensor) -> bool:
+    """Whether a prediction of shape (N, 1) meets a target of shape (N,), or the reverse."""
+    if row.grad_fn is not None:  # a column of its own memory is data, not one made for a table
+        return (
+            row.grad_fn.name().startswith("Squeeze")
+            and not column.requires_grad
+            and not column._is_view()
+        )
+    # A column that unsqueeze made is meant to be compared with everything.
+    return (
+        not row.requires_grad
+        and column.grad_fn is not None
+        and not column.grad_fn.name().startswith(("Unsqueeze", "View", "Reshape", "Index"))
+    )
 
 
 class LabelsFromOne(Check):
@@ -206,3 +220,50 @@ class LabelsFromOne(Check):
                     f"{n_classes} classes.",
                     place,
                 )
+
+
+class SigmoidBeforeCrossEntropy(Check):
+    """``cross_entropy`` of the result of a sigmoid."""
+
+    id = "F108"
+    title = "sigmoid before cross_entropy"
+    why = (
+        "cross_entropy applies log_softmax itself, to scores of any size. Of numbers between 0 and "
+        "1 it can never become small, and its gradients are faint."
+    )
+    fix = "loss = F.cross_entropy(logits, target)"
+    operations: ClassVar[frozenset[str]] = frozenset({"cross_entropy"})
+
+    def operation(self, call: Call) -> None:
+        origin = self.program.origins.of(call.argument(0, "input"))
+        if origin is not None and origin.name == "sigmoid":
+            self.say(
+                "cross_entropy is given the result of sigmoid: it takes logits.", None, origin.place
+            )
+
+
+class LogitsIntoBCE(Check):
+    """``binary_cross_entropy`` of logits that were clamped to the range of probabilities."""
+
+    id = "F109"
+    title = "clamped logits in binary_cross_entropy"
+    why = (
+        "Clamping only hides that these are no probabilities: where it cuts, the gradient is zero, "
+        "and such examples are never learnt."
+    )
+    fix = "loss = F.binary_cross_entropy_with_logits(logits, target)"
+    operations: ClassVar[frozenset[str]] = frozenset({"binary_cross_entropy"})
+
+    def operation(self, call: Call) -> None:
+        x = call.argument(0, "input")
+        node = x.grad_fn if isinstance(x, Tensor) else None
+        if node is None or not node.name().startswith("Clamp"):
+            return
+        before = getattr(node, "_saved_self", None)
+        if before is None or before.numel() == 0:
+            return
+        low, high = (float(v) for v in before.detach().aminmax())
+        if low < -0.01 or high > 1.01:
+            self.say(
+                f"binary_cross_entropy is given clamped numbers that were {low:.3g} to {high:.3g}."
+            )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
+from types import FrameType
 from typing import Any, ClassVar
 
-from facula._warnings import user_frame
+from facula._warnings import _is_between, user_frame
 from facula.doctor._program import Origin, parameters_of, tensors_in
 from facula.doctor.checks._check import Call, Check
+from facula.nn.modules.batchnorm import _BatchNorm
 from facula.nn.modules.dropout import _DropoutNd
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
@@ -34,6 +37,11 @@ class EvaluationInTrainingMode(Check):
             "max",
             "topk",
             "eq",
+            "__eq__",
+            "__ge__",
+            "__gt__",
+            "ge",
+            "gt",
             "cross_entropy",
             "nll_loss",
             "mse_loss",
@@ -59,7 +67,9 @@ class EvaluationInTrainingMode(Check):
         if self.program.is_grad_enabled or not call.args:
             return
         origin = self.program.origins.of(call.args[0])
-        if origin is not None and origin.name == _IN_TRAINING:
+        while origin is not None and origin.name != _IN_TRAINING:
+            origin = origin.earlier
+        if origin is not None:
             self.say(
                 f"the model is in training mode, and its output is scored by {call.name}.",
                 origin.place,
@@ -112,37 +122,48 @@ class TrainingInEvaluationMode(Check):
 
 
 class DropoutIgnoresEval(Check):
-    """``F.dropout`` in a module that is in evaluation mode."""
+    """``F.dropout``, or a layer made in ``forward``, in a module that is in evaluation mode."""
 
     id = "F203"
-    title = "functional dropout that ignores eval()"
-    why = "F.dropout drops unless it is told not to: predictions are random also after eval()."
+    title = "dropout that ignores eval()"
+    why = (
+        "F.dropout drops unless it is told not to, and so does a layer that the model does not "
+        "know: predictions are random also after eval()."
+    )
     fix = "x = F.dropout(x, p=0.5, training=self.training)"
     operations: ClassVar[frozenset[str]] = _DROPOUTS
 
     def operation(self, call: Call) -> None:
-        # Who writes training=True means it.
-        if len(call.args) > 2 or "training" in call.kwargs or "train" in call.kwargs:
-            return
         module = _module_that_runs()
-        if module is not None and not module.training:
+        if module is None or module.training:
+            return
+        layer = _layer_that_runs()
+        if layer is not None:
+            is_mistake = layer.training and _is_unknown_to(module, layer)
+        else:  # who writes training=True means it
+            is_mistake = len(call.args) < 3 and not {"training", "train"} & call.kwargs.keys()
+        if is_mistake:
             self.say(f"{call.name} drops elements although {_name(module)} is in evaluation mode.")
 
 
 class BatchNormIgnoresEval(Check):
-    """``F.batch_norm(training=True)`` in a module that is in evaluation mode."""
+    """Batch norm of a batch's own statistics in a module that is in evaluation mode."""
 
     id = "F204"
-    title = "functional batch norm that ignores eval()"
+    title = "batch norm that ignores eval()"
     why = "Predictions depend on the other examples of the batch, and change the statistics."
     fix = "x = F.batch_norm(x, self.mean, self.var, training=self.training)"
     operations: ClassVar[frozenset[str]] = frozenset({"batch_norm"})
 
     def operation(self, call: Call) -> None:
-        if len(call.args) > 5 or call.kwargs.get("training") is not True:
+        # The call of the core, of nine arguments in another order, is the inside of this one.
+        if len(call.args) > 8 or call.argument(5, "training") is not True:
             return
         module = _module_that_runs()
-        if call.argument(1, "running_mean") is not None and module and not module.training:
+        if call.argument(1, "running_mean") is None or module is None or module.training:
+            return
+        layer = _layer_that_runs()
+        if layer is None or _is_unknown_to(module, layer):
             self.say(f"batch_norm trains although {_name(module)} is in evaluation mode.")
 
 
@@ -151,6 +172,21 @@ def _module_that_runs() -> Module | None:
     frame = user_frame()
     module = None if frame is None else frame.f_locals.get("self")
     return module if isinstance(module, Module) else None
+
+
+def _layer_that_runs() -> Module | None:
+    """The dropout or batch norm layer that does an operation; None where a function does it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        layer = frame.f_locals.get("self")
+        if isinstance(layer, (_BatchNorm, _DropoutNd)):
+            return layer
+        frame = frame.f_back
+    return None
+
+
+def _is_unknown_to(module: Module, layer: Module) -> bool:
+    return all(part is not layer for part in module.modules())
 
 
 def _name(module: Module) -> str:

@@ -10,6 +10,7 @@ from facula import Tensor
 from facula.doctor._finding import Place
 from facula.doctor.checks._check import Check
 from facula.nn.modules.module import Module
+from facula.nn.parameter import Parameter
 from facula.optim import Optimizer
 
 
@@ -81,7 +82,7 @@ class ModulesInAList(_AtFirstStep):
 
 
 class TensorForParameter(_AtFirstStep):
-    """A tensor that wants gradients and is no parameter of its module."""
+    """A tensor that wants gradients, or a list of such, and is no parameter of its module."""
 
     id = "F602"
     title = "a tensor where a parameter was meant"
@@ -90,17 +91,39 @@ class TensorForParameter(_AtFirstStep):
 
     def look(self, path: str, part: Module, known: set[int]) -> None:
         for name, value in vars(part).items():
-            is_meant = isinstance(value, Tensor) and value.requires_grad and value.is_leaf
-            if is_meant and id(value) not in known:
+            if name in ("_modules", "_parameters", "_buffers"):
+                continue
+            if any(_is_lost(item, known) for item in _items(value)):
                 where = f"{path}.{name}" if path else name
                 self.say(
-                    f"{where} of {type(part).__name__} requires grad but is no Parameter.",
+                    f"{where} of {type(part).__name__} requires grad, but is no parameter of it.",
                     _place_of(part, name),
                 )
 
 
 def _modules_in(value: Any) -> Iterator[Module]:
+    if not isinstance(value, Module):
+        yield from (item for item in _items(value) if isinstance(item, Module))
+
+
+def _items(value: Any, depth: int = 0) -> Iterator[Any]:
+    """What a list, tuple or dict holds, also in lists of lists; else the value alone."""
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, (list, tuple)) and not isinstance(value, Module):
-        yield from (item for item in value if isinstance(item, Module))
+    if isinstance(value, (list, tuple)) and depth < 3:
+        for item in value[:1000]:
+            yield from _items(item, depth + 1)
+    else:
+        yield value
+
+
+def _is_lost(value: Any, known: set[int]) -> bool:
+    """Whether a tensor is trained by nobody, or is made of a parameter that nobody knows."""
+    if not isinstance(value, Tensor) or not value.requires_grad:
+        return False
+    node = value.grad_fn
+    if node is not None:
+        # nn.Parameter(...).double() in a constructor: a result, whose parameter nobody holds.
+        leaves = [getattr(other, "variable", None) for other, _ in node.next_functions]
+        return any(isinstance(leaf, Parameter) and id(leaf) not in known for leaf in leaves)
+    return id(value) not in known

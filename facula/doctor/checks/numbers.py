@@ -28,6 +28,12 @@ _MAKERS = frozenset(
         "exp",
         "expm1",
         "pow",
+        "__pow__",
+        "__rpow__",
+        "mean",
+        "softmax",
+        "log_softmax",
+        "logit",
         "acos",
         "asin",
         "acosh",
@@ -42,12 +48,28 @@ _MAKERS = frozenset(
     }
 )
 # Those whose derivative is infinite or NaN where the result is zero.
-_STEEP = frozenset({"sqrt", "norm", "linalg_vector_norm", "std", "pow"})
+_STEEP = frozenset({"sqrt", "norm", "linalg_vector_norm", "std", "pow", "__pow__"})
 _LARGE = 1 << 20
 
 
 def _is_finite(x: Tensor) -> bool:
     return bool(facula.isfinite(x.detach()).all())
+
+
+def _has_made(call: Call) -> bool:
+    """Whether it was the operation itself that made numbers which are not finite."""
+    given = [a for a in call.args if isinstance(a, Tensor) and a.is_floating_point()]
+    if bool(call.result.detach().isnan().any()):  # also of infinities, as softmax does
+        return not any(bool(a.detach().isnan().any()) for a in given)
+    return all(map(_is_finite, given))
+
+
+def _is_steep(call: Call) -> bool:
+    """Whether the derivative at 0 is infinite."""
+    if call.name not in ("pow", "__pow__"):
+        return call.name in _STEEP
+    power = call.argument(1, "exponent")
+    return isinstance(power, float) and 0 < power < 1
 
 
 class NotANumber(Check):
@@ -63,11 +85,11 @@ class NotANumber(Check):
         super().__init__(*args)
         self._made: tuple[str, Place] | None = None  # the first of this step
         self._steep: tuple[str, Place] | None = None
-        # The message and the places of a loss, until a step uses it: who looks at the loss may
-        # leave the step out.
-        self._nan: tuple[str, Place, Place | None] | None = None
-        self._infinite: tuple[str, Place, Place | None] | None = None
+        # Of a loss that is not finite, until a step uses it, which the program may well leave out:
+        # whether it is NaN, and what there is to say.
+        self._loss: tuple[bool, tuple[str, Place, Place | None]] | None = None
         self._n = 0
+        self._has_spoken = False
 
     def operation(self, call: Call) -> None:
         x, result = call.args[0] if call.args else None, call.result
@@ -76,48 +98,46 @@ class NotANumber(Check):
         self._n += 1
         if result.numel() > _LARGE and self._n % 16:
             return
-        if self._made is None and not _is_finite(result):
-            given = [a for a in call.args if isinstance(a, Tensor) and a.is_floating_point()]
-            if all(map(_is_finite, given)):
-                self._made = call.name, self.here()
+        if self._made is None and not _is_finite(result) and _has_made(call):
+            self._made = call.name.strip("_"), self.here()
         if (
             self._steep is None
-            and call.name in _STEEP
+            and _is_steep(call)
             and isinstance(x, Tensor)
             and x.requires_grad
             and result.numel() <= _LARGE
             and not bool(result.detach().all())
         ):
-            self._steep = call.name, self.here()
+            self._steep = call.name.strip("_"), self.here()
 
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
         if not loss.is_floating_point() or _is_finite(loss):
             return
+        if self._made is None and self._has_spoken:
+            return  # it follows from weights that are NaN since
         is_nan = bool(loss.detach().isnan().any())
         message = "the loss is NaN" if is_nan else "the loss is infinite"
         if self._made is None:
-            found: tuple[str, Place, Place | None] = f"{message}.", self.here(), None
+            self._loss = is_nan, (f"{message}.", self.here(), None)
         else:
             name, place = self._made
-            found = f"{message}: {name} made the first such number.", place, self.here()
-        if is_nan:
-            self._nan = found
-        else:
-            self._infinite = found
+            message += f": {name} made the first such number."
+            self._loss = is_nan, (message, place, self.here())
 
     def gradients_zeroed(self, owner: Optimizer | Module) -> None:
-        self._nan = self._infinite = None
+        self._loss = None
 
     def step_begins(self, optimizer: Optimizer) -> None:
-        if self._nan is not None:
-            self.say(*self._nan)
-        if self._infinite is None and self._steep is None:
+        if self._loss is None and self._steep is None:
             return
-        grads = [p.grad for p in self.program.optimizers[optimizer].samples if p.grad is not None]
-        if all(_is_finite(g) for g in grads if g.layout is facula.strided):
-            return  # a loss that was scaled for half precision may be too large by itself
-        if self._infinite is not None:
-            self.say(*self._infinite)
+        is_nan, found = self._loss or (False, None)
+        samples = self.program.optimizers[optimizer].samples
+        grads = [p.grad for p in samples if p.grad is not None and not p.grad.is_sparse]
+        # A loss that was scaled for half precision may be too large and its gradients be right.
+        if not is_nan and all(map(_is_finite, grads)):
+            return
+        if found is not None:
+            self.say(*found)
         elif self._steep is not None:
             name, place = self._steep
             self.say(
@@ -125,9 +145,10 @@ class NotANumber(Check):
                 place,
                 self.here(),
             )
+        self._has_spoken = True
 
     def step_ends(self, optimizer: Optimizer) -> None:
-        self._made = self._steep = self._nan = self._infinite = None
+        self._made = self._steep = self._loss = None
 
 
 class DeadUnits(Check):
@@ -217,3 +238,48 @@ class GradientsExplode(Check):
             if 1e6 * (1 + float(p.detach().norm())) < size < float("inf"):
                 self.say(f"the norm of a gradient is {size:.0e}.")
                 return
+
+
+class IntegerAccuracy(Check):
+    """A count of right answers divided by their number without a rest."""
+
+    id = "F705"
+    title = "integer division of a count"
+    why = "A fraction below 1 becomes 0: the accuracy is 0 unless everything is right."
+    fix = "accuracy = correct / total"
+    operations: ClassVar[frozenset[str]] = frozenset(
+        {"sum", "add", "add_", "div", "floor_divide", "__floordiv__"}
+    )
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Sums of bools by their memory, with the number of bools.
+        self._counts: dict[int, tuple[weakref.ref[Tensor], int]] = {}
+
+    def operation(self, call: Call) -> None:
+        result = call.result
+        if not isinstance(result, Tensor) or result.dim() or result.is_floating_point():
+            return
+        x, other = call.argument(0, "input"), call.argument(1, "other")
+        if call.name == "sum":
+            if isinstance(x, Tensor) and x.dtype is facula.bool:
+                self._note(result, x.numel())
+        elif call.name in ("add", "add_"):
+            n = self._n_of(x) + self._n_of(other)
+            if n:
+                self._note(result, n)
+        elif call.name != "div" or call.kwargs.get("rounding_mode") is not None:
+            n = self._n_of(x)
+            if n and int(other) >= n and int(x) and not int(result):
+                self.say(f"{int(x)} of {int(other)} is 0 by an integer division.")
+
+    def _note(self, x: Tensor, n: int) -> None:
+        if len(self._counts) > 100:
+            self._counts.clear()
+        self._counts[x.data_ptr()] = weakref.ref(x), n
+
+    def _n_of(self, x: Any) -> int:
+        if not isinstance(x, Tensor) or x.device.type == "meta":
+            return 0
+        ref, n = self._counts.get(x.data_ptr(), (lambda: None, 0))
+        return 0 if ref() is None else n

@@ -12,6 +12,8 @@ from facula.doctor.checks._check import Call, Check
 from facula.optim import Optimizer
 from facula.optim.lr_scheduler import ExponentialLR, MultiStepLR, StepLR
 
+_MOST_NUMBERS = 100_000  # of a parameter that is copied in order to compare
+
 
 def _listed(names: list[str]) -> str:
     """Some names for a sentence: all of a few, else the first three and how many follow."""
@@ -67,14 +69,25 @@ class FrozenParameterMoves(Check):
     )
     fix = "p.requires_grad_(False); p.grad = None  # or leave it out of the optimiser"
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._before: list[tuple[Tensor, Tensor]] = []
+
     def step_begins(self, optimizer: Optimizer) -> None:
         n = self.program.optimizers[optimizer].n_steps
         if n > 50 and n % 20:
             return
-        for p in parameters_of(optimizer):
-            if not p.requires_grad and p.grad is not None and is_nonzero(p.grad):
-                self.say("a parameter is frozen, but has a gradient that this step uses.")
-                return
+        frozen = [
+            p
+            for p in parameters_of(optimizer)
+            if not p.requires_grad and p.grad is not None and p.numel() <= _MOST_NUMBERS
+        ]
+        self._before = [(p, p.detach().clone()) for p in frozen[:3]]
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        before, self._before = self._before, []
+        if any(not bool((p == old).all()) for p, old in before):
+            self.say("a parameter is frozen, but the step has changed it by an old gradient.")
 
 
 class DetachedParameters(Check):
@@ -147,7 +160,10 @@ class StepsTooLarge(Check):
         matrices = [
             p
             for p in parameters_of(optimizer)
-            if p.dim() > 1 and p.numel() <= 100_000 and p.grad is not None and p.is_floating_point()
+            if p.dim() > 1
+            and p.numel() <= _MOST_NUMBERS
+            and p.grad is not None
+            and p.is_floating_point()
         ]
         self._before = [(p, p.detach().clone()) for p in matrices[:3]]
 
@@ -215,3 +231,46 @@ class SchedulerPerBatch(Check):
                     f"after {n} steps of the schedule, one for each step of the optimiser, lr is "
                     f"{float(group['lr']):.1e}; it began with {float(first):g}."
                 )
+
+
+class TwoOptimisers(Check):
+    """A parameter that two optimisers move by the same gradient."""
+
+    id = "F407"
+    title = "a parameter of two optimisers"
+    why = "Each step moves it, and so the same gradient is applied twice, at two learning rates."
+    fix = "optim.Adam(head.parameters())  # every parameter in one optimiser only"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._n_open = 0  # steps that have begun: an optimiser may be made of another one
+        self._stepped: list[tuple[weakref.ref[Optimizer], Place]] = []  # since the last backward
+        self._n_times = 0
+
+    def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
+        self._stepped.clear()
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        self._n_open += 1
+        if self._n_open > 1 or self.program.optimizers[optimizer].n_steps > 20:
+            return
+        for ref, place in self._stepped:
+            other = ref()
+            if other is None or other is optimizer:
+                continue
+            ours = {id(p) for p in parameters_of(optimizer)}
+            shared = [p for p in parameters_of(other) if id(p) in ours and p.grad is not None]
+            if any(is_nonzero(p.grad) for p in shared if p.grad is not None):
+                self._n_times += 1
+                if self._n_times == 2:
+                    self.say(
+                        f"{len(shared)} parameters were moved by another optimiser already, by "
+                        "the same gradients.",
+                        self.here(),
+                        place,
+                    )
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        self._n_open -= 1
+        if self._n_open == 0 and len(self._stepped) < 10:
+            self._stepped.append((weakref.ref(optimizer), self.here()))

@@ -20,8 +20,9 @@ class WholeModelSaved(Check):
     fix = "torch.save(model.state_dict(), path)"
 
     def saved(self, value: Any) -> None:
-        if isinstance(value, Module):
-            self.say(f"a whole {type(value).__name__} is saved, where its weights suffice.")
+        for part in value.values() if isinstance(value, dict) else [value]:
+            if isinstance(part, Module):
+                self.say(f"a whole {type(part).__name__} is saved, where its weights suffice.")
 
 
 class NothingLoaded(Check):
