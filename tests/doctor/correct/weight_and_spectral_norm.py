@@ -1,7 +1,6 @@
 import facula as torch
 from facula import nn
-from facula.nn.utils import weight_norm
-from facula.nn.utils.parametrizations import orthogonal, spectral_norm
+from facula.nn.utils.parametrizations import orthogonal, spectral_norm, weight_norm
 
 torch.manual_seed(0)
 
@@ -12,7 +11,7 @@ class TCN(nn.Module):
         self.conv = weight_norm(nn.Conv1d(2, 8, 3, padding=2))
         self.lin = spectral_norm(nn.Linear(8, 8))
         self.rot = orthogonal(nn.Linear(8, 8, bias=False))
-        self.out = torch.nn.utils.parametrizations.weight_norm(nn.Linear(8, 1))
+        self.out = weight_norm(nn.Linear(8, 1))
 
     def forward(self, x):
         h = torch.relu(self.conv(x)[..., :-2]).mean(-1)
