@@ -143,6 +143,8 @@ class Watch:
     def _call(self, handlers: list[Callable[..., None]], *args: Any) -> None:
         if not handlers or self._is_busy or threading.get_ident() != self._thread:
             return
+        if _core._transforms():  # what vmap and grad run has no numbers of its own
+            return
         self._is_busy = True
         program = self._program
         program.place = None
@@ -247,8 +249,7 @@ class Watch:
             self._after(module, "save", lambda result, value, *a, **k: self._emit("saved", value))
         self._after(Stateful, "load_state_dict", self._loaded)
         data: Any = vars(Tensor)["data"]
-        replacement = property(self._data_getter(data), data.__set__, doc=data.__doc__)
-        Tensor.data = replacement  # type: ignore[assignment]
+        Tensor.data = _Data(data, self)  # type: ignore[assignment]
         self._undo.append(lambda: setattr(Tensor, "data", data))
         for register, event in (
             (register_optimizer_step_pre_hook, "step_begins"),
@@ -338,13 +339,24 @@ class Watch:
     ) -> None:
         self._emit("state_loaded", model, strict, result)
 
-    def _data_getter(self, descriptor: Any) -> Callable[[Tensor], Tensor]:
-        def get(x: Tensor) -> Tensor:
-            data: Tensor = descriptor.__get__(x)
-            self._emit("data_read", x, data)
-            return data
 
-        return get
+class _Data:
+    """``Tensor.data`` while a watch is on; modes and subclasses know a property by its name."""
+
+    def __init__(self, original: Any, watch: Watch) -> None:
+        self.__name__ = "data"
+        self.__doc__ = original.__doc__
+        self._original, self._watch = original, watch
+
+    def __get__(self, x: Tensor | None, owner: type | None = None) -> Any:
+        if x is None:
+            return self
+        data = self._original.__get__(x)
+        self._watch._emit("data_read", x, data)
+        return data
+
+    def __set__(self, x: Tensor, value: Tensor) -> None:
+        self._original.__set__(x, value)
 
 
 def _leave_in_child() -> None:

@@ -45,7 +45,7 @@ class NeverZeroed(Check):
             step.stale_place = place
 
     def data_read(self, source: Tensor, data: Tensor) -> None:
-        if source.grad is not None and len(self._sources) < 100:
+        if source.is_leaf and source.grad is not None and len(self._sources) < 100:
             self._sources[data.data_ptr()] = weakref.ref(source)
 
     def operation(self, call: Call) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -87,6 +88,11 @@ class TrainingInEvaluationMode(Check):
     )
     fix = "model.train()  # at the beginning of every epoch, after the evaluation"
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Calls in training mode until the last step.
+        self._n_trained: weakref.WeakKeyDictionary[Module, int] = weakref.WeakKeyDictionary()
+
     def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
         facts = self.program.models[model]
         if model.training or not self.program.is_grad_enabled:
@@ -100,7 +106,10 @@ class TrainingInEvaluationMode(Check):
     def step_begins(self, optimizer: Optimizer) -> None:
         for model, facts in self.program.models.items():
             place, facts.eval_place = facts.eval_place, None
-            if place is None:
+            n_trained, self._n_trained[model] = self._n_trained.get(model, 0), facts.n_trained
+            # A call in training mode as well: that in evaluation mode may be for an adversarial
+            # example, or for the targets.
+            if place is None or facts.n_trained > n_trained:
                 continue
             ours = {id(p) for p in parameters_of(optimizer) if p.grad is not None}
             if any(id(p) in ours for p in model.parameters()):

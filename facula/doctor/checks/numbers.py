@@ -10,6 +10,7 @@ from facula import Tensor
 from facula.doctor._finding import Place
 from facula.doctor._program import parameters_of
 from facula.doctor.checks._check import Call, Check
+from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 
 # Operations that make infinities or NaN of finite numbers.
@@ -84,6 +85,9 @@ class NotANumber(Check):
         super().__init__(*args)
         self._made: tuple[str, Place] | None = None  # the first of this step
         self._steep: tuple[str, Place] | None = None
+        # Of a loss that is not finite, until a step uses it, which the program may well leave out:
+        # whether it is NaN, and what there is to say.
+        self._loss: tuple[bool, tuple[str, Place, Place | None]] | None = None
         self._n = 0
         self._has_spoken = False
 
@@ -109,28 +113,42 @@ class NotANumber(Check):
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
         if not loss.is_floating_point() or _is_finite(loss):
             return
-        value = "NaN" if bool(loss.detach().isnan().any()) else "infinite"
-        if self._made is not None:
+        if self._made is None and self._has_spoken:
+            return  # it follows from weights that are NaN since
+        is_nan = bool(loss.detach().isnan().any())
+        message = "the loss is NaN" if is_nan else "the loss is infinite"
+        if self._made is None:
+            self._loss = is_nan, (f"{message}.", self.here(), None)
+        else:
             name, place = self._made
-            self.say(f"the loss is {value}: {name} made the first such number.", place, self.here())
-        elif not self._has_spoken:  # else it follows from weights that are NaN since
-            self.say(f"the loss is {value}.")
-        self._has_spoken = True
+            message += f": {name} made the first such number."
+            self._loss = is_nan, (message, place, self.here())
+
+    def gradients_zeroed(self, owner: Optimizer | Module) -> None:
+        self._loss = None
 
     def step_begins(self, optimizer: Optimizer) -> None:
-        facts = self.program.optimizers[optimizer]
-        grads = [p.grad for p in facts.samples if p.grad is not None]
-        if self._steep is not None and not all(map(_is_finite, grads)):
+        if self._loss is None and self._steep is None:
+            return
+        is_nan, found = self._loss or (False, None)
+        samples = self.program.optimizers[optimizer].samples
+        grads = [p.grad for p in samples if p.grad is not None and not p.grad.is_sparse]
+        # A loss that was scaled for half precision may be too large and its gradients be right.
+        if not is_nan and all(map(_is_finite, grads)):
+            return
+        if found is not None:
+            self.say(*found)
+        elif self._steep is not None:
             name, place = self._steep
             self.say(
                 f"gradients are not finite: {name} is 0 here, where its derivative is infinite.",
                 place,
                 self.here(),
             )
-            self._has_spoken = True
+        self._has_spoken = True
 
     def step_ends(self, optimizer: Optimizer) -> None:
-        self._made = self._steep = None
+        self._made = self._steep = self._loss = None
 
 
 class DeadUnits(Check):
