@@ -359,7 +359,8 @@ def histogramdd(
         n_bins = along.numel() - 1
         column = (_core.searchsorted(along, x, right=True) - 1).clamp(0, n_bins - 1)
         place = place * n_bins + column
-        edges.append(along)
+        # Unlike histogram, PyTorch returns the edges that it was given.
+        edges.append(n.to(input.dtype) if isinstance(n, Tensor) else along)
         volumes = volumes.unsqueeze(-1) * along.diff()
     counts = _core.zeros(volumes.numel(), dtype=input.dtype, device=input.device)
     counts.scatter_add_(0, place[is_inside], amount[is_inside])
