@@ -228,6 +228,8 @@ def histc(
     if (high - low) * bins > finfo(x.dtype).max / 2:
         # Everything is made smaller, where nothing overflows.
         x, low, high = x.double() * 2.0**-128, low * 2.0**-128, high * 2.0**-128
+    if x.dtype in (_core.float16, _core.bfloat16):
+        x = x.float()  # in 16 bits, an element's place in the range is rounded past ends of bins
     # Counted in integers: 16-bit floats have no 2049 or 257.
     if x.device.type == "cpu" and x.dtype in (_core.float32, _core.float64):
         return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))
@@ -279,7 +281,7 @@ def histogram(
         )
     x = input.detach().reshape(-1)
     if isinstance(bins, Tensor):
-        edges = bins.to(input.dtype)
+        edges = bins.to(input.dtype, copy=True)
     else:
         if bins <= 0:
             raise RuntimeError(f"histogram: expected bins > 0, got {bins}.")
@@ -357,7 +359,8 @@ def histogramdd(
         n_bins = along.numel() - 1
         column = (_core.searchsorted(along, x, right=True) - 1).clamp(0, n_bins - 1)
         place = place * n_bins + column
-        edges.append(along)
+        # Unlike histogram, PyTorch returns the edges that it was given.
+        edges.append(n.to(input.dtype) if isinstance(n, Tensor) else along)
         volumes = volumes.unsqueeze(-1) * along.diff()
     counts = _core.zeros(volumes.numel(), dtype=input.dtype, device=input.device)
     counts.scatter_add_(0, place[is_inside], amount[is_inside])

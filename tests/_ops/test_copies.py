@@ -84,7 +84,9 @@ def test_histogramdd_takes_ranges_and_edges():
     points = facula.tensor([[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]])
     assert facula.histogramdd(points, 2, range=[0.0, 2.0, 0.0, 2.0]).hist.sum() == 2
     edges = [facula.tensor([0.0, 0.5, 2.0]), facula.tensor([0.0, 2.0])]
-    assert facula.histogramdd(points, edges).hist.tolist() == [[1], [1]]
+    found = facula.histogramdd(points, edges)
+    assert found.hist.tolist() == [[1], [1]]
+    assert all(a is b for a, b in zip(found.bin_edges, edges, strict=True))
     for bad in (lambda: facula.histogramdd(points, [2]), lambda: facula.histogramdd(points[0], 2)):
         with pytest.raises(RuntimeError, match="histogramdd: expected"):
             bad()

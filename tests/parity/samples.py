@@ -123,8 +123,10 @@ def references(op: Op, dtype: str) -> list[Sample]:
         Sample(f"reference {i}", (s.input, *s.args), s.kwargs)
         for i, s in enumerate(made[n_samples if len(made) > n_samples else 0 :])
     ]
+    if WHOLE:
+        return found
     small = [s for s in found if sum(t.numel() for t in s.tensors()) <= MAX_REFERENCE_ELEMENTS]
-    return small if WHOLE else _spread(small, MAX_REFERENCES)
+    return _spread(small, MAX_REFERENCES)
 
 
 def _make_references(op: Op, dtype: str, requires_grad: bool) -> list[Any]:
