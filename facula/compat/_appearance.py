@@ -15,7 +15,6 @@ from facula.compat._refusals import REFUSALS, NotInFacula, sentence
 from facula.compat._versions import versions
 from facula.torch_version import TorchVersion
 
-
 # What plain pickles call: named as PyTorch has them, so that PyTorch reads the pickles too.
 _REBUILDERS = {
     "facula._tensor": "_rebuild_from_type_v2",

@@ -308,8 +308,8 @@ def test_plain_pickles_name_nothing_but_pytorchs_functions(programs):
         net = torch.nn.Linear(2, 2)
         marked = torch.arange(3.0).as_subclass(Marked)
         kept = [x, x[1:], net, net.state_dict(), torch.optim.SGD(net.parameters(), lr=1.0),
-                torch.eye(2).to_sparse(), torch.ones(2, device="meta"), x.to(torch.complex64).conj(),
-                marked]
+                torch.eye(2).to_sparse(), torch.ones(2, device="meta"),
+                x.to(torch.complex64).conj(), marked]
         data = pickle.dumps(kept)
         words = {word for _, word, _ in pickletools.genops(data) if isinstance(word, str)}
         print(sorted(word for word in words if "facula" in word))
