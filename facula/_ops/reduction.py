@@ -291,11 +291,10 @@ def histogram(
         edges = _core.linspace(*ends, bins + 1, dtype=input.dtype, device=input.device)
     amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
     is_inside = (x >= edges[0]) & (x <= edges[-1])
-    x, amount = x[is_inside], amount[is_inside]
     n_bins = edges.numel() - 1
-    place = (_core.searchsorted(edges, x, right=True) - 1).clamp_max(n_bins - 1)
+    place = (_core.searchsorted(edges, x, right=True) - 1).clamp(0, n_bins - 1)
     counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
-    counts.scatter_add_(0, place, amount)
+    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
     if density:
         counts = counts / counts.sum() / edges.diff()
     if out is not None:
@@ -363,7 +362,7 @@ def histogramdd(
         edges.append(n.to(input.dtype) if isinstance(n, Tensor) else along)
         volumes = volumes.unsqueeze(-1) * along.diff()
     counts = _core.zeros(volumes.numel(), dtype=input.dtype, device=input.device)
-    counts.scatter_add_(0, place[is_inside], amount[is_inside])
+    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
     counts = counts.reshape(volumes.shape)
     if density:
         counts = counts / counts.sum() / volumes

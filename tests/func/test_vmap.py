@@ -209,7 +209,13 @@ def test_a_batch_is_printed_with_all_examples(batch):
     assert texts[0].startswith("BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[0., 1., 2.],")
 
 
-def test_an_operation_without_a_rule_runs_in_a_loop_with_a_warning(batch):
+def test_an_operation_without_a_rule_runs_in_a_loop_with_a_warning(batch, monkeypatch):
+    from facula.func._batching import _batch, load
+
+    load()
+    monkeypatch.delitem(_batch.RULES, "linspace")
+    monkeypatch.setattr(_batch, "_FOUND", {})
+
     def f(x):
         return facula.linspace(x[0], x[1], 3)
 
