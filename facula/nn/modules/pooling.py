@@ -90,7 +90,8 @@ class _MaxUnpoolNd(_Pool):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         window = self.kernel_size, self.stride, self.padding
-        return self._call(input, indices, *window, output_size)
+        result: Tensor = self._call(input, indices, *window, output_size)
+        return result
 
 
 class _AvgPoolNd(_Pool):
@@ -131,7 +132,8 @@ class _DividedAvgPoolNd(_AvgPoolNd):
 
     def forward(self, input: Tensor) -> Tensor:
         window = self.kernel_size, self.stride, self.padding, self.ceil_mode
-        return self._call(input, *window, self.count_include_pad, self.divisor_override)
+        result: Tensor = self._call(input, *window, self.count_include_pad, self.divisor_override)
+        return result
 
 
 class _FractionalMaxPoolNd(_Pool):
@@ -189,9 +191,10 @@ class _LPPoolNd(_Pool):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(
+        result: Tensor = self._call(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
+        return result
 
 
 class _AdaptiveMaxPoolNd(_Pool):
@@ -220,7 +223,8 @@ class _AdaptiveAvgPoolNd(_Pool):
         return f"output_size={self.output_size}"
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(input, self.output_size)
+        result: Tensor = self._call(input, self.output_size)
+        return result
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -379,7 +383,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._call(
+        result: Tensor = self._call(
             input,
             self.kernel_size,
             self.stride,
@@ -387,6 +391,7 @@ class AvgPool1d(_AvgPoolNd):
             self.ceil_mode,
             self.count_include_pad,
         )
+        return result
 
 
 class AvgPool2d(_DividedAvgPoolNd):
