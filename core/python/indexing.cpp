@@ -243,7 +243,7 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
       if (!is_tensor(value)) v = to_dtype(v, x.dtype());
       if (v.dim() == 0 && v.device() != x.device()) v = to(v, x.device(), x.dtype(), false);
       Tensor target = selection.view;
-      index_put_(target, selection.indices, v);
+      index_put_(target, selection.indices, without_leading_ones(v, 0));
     } else if (v.dim() == 0 && v.is_cpu() && selection.view.dim() > 0) {
       fill_(selection.view, v);
     } else {
