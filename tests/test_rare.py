@@ -362,6 +362,9 @@ def test_packages_find_what_pytorch_keeps_in_private_places():
     assert facula._C._is_tracing() is False
     assert not isinstance(facula.ones(1), _distributed_rpc.PyRRef)
     assert isinstance(facula.nn.Parameter, facula.nn.parameter._ParameterMeta)
+    assert not isinstance(facula.add, facula._C.ScriptMethod)
+    layer, mixin = facula.nn.ConvTranspose2d(1, 1, 1), facula.nn.modules.conv._ConvTransposeMixin
+    assert not isinstance(layer, mixin) and issubclass(mixin, type(layer).__base__)
 
 
 def test_hash_of_one_number_is_its_bits_and_not_its_memory():

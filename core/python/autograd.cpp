@@ -107,7 +107,12 @@ void retain_grad(const Tensor& x) {
 
 Node* node_of(PyObject* self) { return static_cast<Node*>(self); }
 
-PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self)->name); }
+PyObject* node_name(PyObject* self, PyObject*) {
+  Node* node = node_of(self);
+  // PyTorch's name of this one has the namespace of its C++ class, unlike that of its Python type.
+  return PyUnicode_FromString(node->is_accumulator ? "torch::autograd::AccumulateGrad"
+                                                   : node->name);
+}
 
 PyObject* node_next_functions(PyObject* self, void*) {
   Node* node = node_of(self);

@@ -353,6 +353,10 @@ class _ConvTransposeNd(_ConvNd):
         return result
 
 
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """What PyTorch once derived its layers from: packages import it, no layer is one."""
+
+
 @_with_own_init
 class ConvTranspose1d(_ConvTransposeNd):
     """The transposed map of :class:`Conv1d`: each input element adds a kernel to the output.
