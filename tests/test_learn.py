@@ -22,7 +22,7 @@ def test_every_link_of_a_page_leads_to_a_file(path):
 
 
 def test_every_finding_that_a_page_names_is_one_of_the_doctor():
-    checks = pytest.importorskip("facula.doctor.checks").CHECKS
+    checks = pytest.importorskip("facula.doctor._checks").CHECKS
     for path in learn.pages():
         named = set(re.findall(r"\bF\d{3}\b", path.read_text()))
         assert named <= {check.id for check in checks}, path.name

@@ -129,7 +129,8 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
     check_index(x.dim() > 0,
                 "index: a 0-d tensor has no dimension to index. Use item() for its number.");
     if (x.dim() <= dim)
-      fail(ErrorKind::Index, "index: expected at most ", dim, " indices, got more.");
+      fail(ErrorKind::Index, "index: expected at most ", dim,
+           " indices, got more. (too many indices)");
     int64_t size = x.size(dim);
     check_index(number >= -size && number < size, "index: expected an index from ", -size, " to ",
                 size - 1, " for dimension ", dim + selection.n_gone, ", got ", number, ". (index ",
@@ -177,7 +178,8 @@ Selection take_apart(const Tensor& x, PyObject* given, bool is_read) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     used += dims_used(PyTuple_GET_ITEM(key, i));
   }
-  check_index(used <= x.dim(), "index: expected at most ", x.dim(), " indices, got ", used, ".");
+  check_index(used <= x.dim(), "index: expected at most ", x.dim(), " indices, got ", used,
+              ". (too many indices for tensor of dimension ", x.dim(), ")");
   bool seen = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* part = PyTuple_GET_ITEM(key, i);

@@ -292,7 +292,7 @@ class Module(Stateful, Movable, Hooked):
         if "_parameters" not in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__}: call super().__init__() before the first {kind} is "
-                "assigned."
+                f"assigned. (cannot assign {kind}s before Module.__init__() call)"
             )
 
     def _forget(self, name: str, *, keep: str) -> None:
@@ -648,7 +648,10 @@ def _attribute_of(module: Module, name: str) -> Any:
 
 def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
     given = typename(value)
-    return TypeError(f"{kind} {name!r}: expected {expected}, got {given}.")
+    return TypeError(
+        f"{kind} {name!r}: expected {expected}, got {given}. "
+        f"(cannot assign {given!r} as {kind} {name!r})"
+    )
 
 
 # Python's errors name a method by the class that it is written in: users know one class only.
