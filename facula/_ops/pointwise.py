@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._arguments import wrap_dim
+from facula._ops._arguments import type_name, wrap_dim
 from facula._ops._mark import operation
 from facula._ops._out import into, into_each
 
@@ -33,6 +34,11 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 
 
 def _power_dtype(input: Any, exponent: Any) -> Any:
+    for name, x in (("input", input), ("exponent", exponent)):
+        if not isinstance(x, (Tensor, Number)):
+            raise TypeError(
+                f"float_power: expected a tensor or a number as {name}, got {type_name(x)}."
+            )
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise TypeError("float_power: expected at least one tensor, got two numbers.")
     is_complex = any(

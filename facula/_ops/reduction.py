@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from facula import _core, return_types
@@ -305,7 +306,7 @@ def histogram(
 @operation
 def histogramdd(
     input: Tensor,
-    bins: Any,
+    bins: int | Sequence[int] | Sequence[Tensor],
     *,
     range: Any = None,
     weight: Tensor | None = None,

@@ -125,3 +125,19 @@ def test_view_copy_needs_no_view():
     x = facula.arange(6).reshape(2, 3).t()
     assert facula.view_copy(x, (6,)).tolist() == [0, 3, 1, 4, 2, 5]
     assert facula.view_copy(facula.ones(2), facula.int32).dtype == facula.int32
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: facula.view_copy(x, (6,), nonsense=1),
+        lambda x: facula.view_copy(x, (6,), dtype=facula.int32),
+        lambda x: facula.expand_copy(x, (2, 2, 3), nonsense=1),
+        lambda x: facula.expand_copy(x, 3),
+        lambda x: facula.narrow_copy(x, 0, x[0, 0], 1),
+        lambda x: facula.view_as_real_copy(x, out="a"),
+    ],
+)
+def test_copies_refuse_arguments_that_views_have_not(call):
+    with pytest.raises(TypeError):
+        call(facula.ones(2, 3))

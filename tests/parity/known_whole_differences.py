@@ -204,6 +204,19 @@ _KNOWN: list[Known] = [
             case=_REFERENCE,
         )
     ],
+    *[
+        entry
+        for category in ("value", "grad")
+        for names, case in (("pow float_power", _REFERENCE), ("__rpow__", _METHOD))
+        for entry in each(
+            category,
+            "...: expected (nan+nanj), got ...",
+            "Zero to the power of zero is 1, as in Python, and does not depend on the exponent "
+            "else; PyTorch takes the logarithm of zero.",
+            {COMPLEX: names},
+            case=case,
+        )
+    ],
     *each(
         "exception",
         "first gradient: expected RuntimeError(derivative for aten::remainder is not implemented), "
@@ -275,7 +288,7 @@ _KNOWN: list[Known] = [
             FLOATING: "nn.functional.logsigmoid",
             BFLOAT16 + SINGLE + DOUBLE: "nn.functional.rrelu",
         },
-        case=_SHARED,
+        case=_REFERENCE,
     ),
     *each(
         "strides",

@@ -22,7 +22,7 @@ MAX_SAMPLES = 10
 MAX_GENERATED = 60
 N_LAID_OUT = 3  # samples that are tried in every layout, not only as they come
 MAX_REFERENCES = 5
-MAX_REFERENCE_ELEMENTS = 20_000
+MAX_REFERENCE_ELEMENTS = 200_000 if WHOLE else 20_000
 
 
 @dataclass(frozen=True)
@@ -123,10 +123,8 @@ def references(op: Op, dtype: str) -> list[Sample]:
         Sample(f"reference {i}", (s.input, *s.args), s.kwargs)
         for i, s in enumerate(made[n_samples if len(made) > n_samples else 0 :])
     ]
-    if WHOLE:
-        return found
     small = [s for s in found if sum(t.numel() for t in s.tensors()) <= MAX_REFERENCE_ELEMENTS]
-    return _spread(small, MAX_REFERENCES)
+    return small if WHOLE else _spread(small, MAX_REFERENCES)
 
 
 def _make_references(op: Op, dtype: str, requires_grad: bool) -> list[Any]:

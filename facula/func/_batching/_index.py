@@ -458,7 +458,7 @@ def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) ->
         mask = parts[0]
         if not isinstance(value, Tensor) or value.dim() == 0:
             mask = batch.lower(mask) if batch.has(mask) else mask.expand(batch.size, *mask.shape)
-            mask = mask.reshape(*mask.shape, *(1,) * (int(physical.dim()) - int(mask.dim())))
+            mask = mask.reshape((*mask.shape, *(1,) * (int(physical.dim()) - int(mask.dim()))))
             values = aligned(batch, value, int(x.dim())) if batch.has(value) else value
             physical.copy_(_core.where(mask, values, physical).to(physical.dtype))
             return None

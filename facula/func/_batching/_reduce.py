@@ -150,7 +150,7 @@ def quantile(
     if isinstance(q, Tensor) and q.dim() == 1:  # the quantiles come first
         result = result.movedim(0, 1)
     if keepdim and dim is None:
-        result = result.reshape(*result.shape, *(1,) * int(x.dim()))
+        result = result.reshape((*result.shape, *(1,) * int(x.dim())))
     return batch.wrap(result)
 
 
