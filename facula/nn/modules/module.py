@@ -274,7 +274,7 @@ class Module(Stateful, Movable, Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._restore(state)
-        kind = type(self)
+        kind: type = type(self)
         # A copy of what a stranger's file names must not give our classes attributes either.
         known = _named_by_init(kind) if own_module(kind).startswith("facula.") else None
         for name in chain(self._parameters, self._modules, self._buffers):
