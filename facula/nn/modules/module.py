@@ -6,6 +6,7 @@ the call that runs them, ``_state.py`` ``state_dict`` and loading, ``_moves.py``
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 
 from facula import _core
 from facula._core import Tensor
+from facula._exports import own_module
 from facula._legacy import typename
 from facula.nn.modules import _hooks
 from facula.nn.modules._error_notes import note_failing_module
@@ -107,6 +109,17 @@ def _expose(kind: type, name: str) -> None:
     # Python goes on to __getattr__.
     if not hasattr(kind, name) and kind not in open_classes and name.isidentifier():
         setattr(kind, name, _Attribute(name))
+
+
+@functools.cache
+def _named_by_init(kind: type) -> frozenset[str]:
+    """The names that the constructors of a class mention, those of its usual parts among them."""
+    names: set[str] = set()
+    for base in kind.__mro__:
+        code = getattr(vars(base).get("__init__"), "__code__", None)
+        if code is not None:
+            names.update(code.co_names, (c for c in code.co_consts if isinstance(c, str)))
+    return frozenset(names)
 
 
 def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -261,8 +274,12 @@ class Module(Stateful, Movable, Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._restore(state)
+        kind: type = type(self)
+        # A copy of what a stranger's file names must not give our classes attributes either.
+        known = _named_by_init(kind) if own_module(kind).startswith("facula.") else None
         for name in chain(self._parameters, self._modules, self._buffers):
-            _expose(type(self), name)
+            if known is None or name in known:
+                _expose(kind, name)
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Take over the state of a pickle, which may be PyTorch's or older than the class.
