@@ -48,6 +48,7 @@ lint: .venv/built
 	cp $(SITE)/facula/_core.pyi facula/
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror $(CPP)
+	.venv/bin/python tools/twins.py
 
 format: .venv/built
 	.venv/bin/ruff check --fix .

@@ -6,32 +6,37 @@ import pytest
 from facula import cli
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture(params=["README.md", "README.zh.md"])
+def readme(request):
+    """The text of the README in each language."""
+    return (ROOT / request.param).read_text()
 
 
 @pytest.mark.promise("U1")
-def test_every_make_command_of_the_readme_is_a_target():
+def test_every_make_command_of_the_readme_is_a_target(readme):
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    commands = set(re.findall(r"(?:`|    )make (\w+)", README))
+    commands = set(re.findall(r"(?:`|    )make (\w+)", readme))
     assert {"demo", "test"} <= commands <= targets
 
 
-def test_every_facula_command_of_the_readme_runs(capsys):
-    commands = set(re.findall(r"`facula (\w+)`", README))
+def test_every_facula_command_of_the_readme_runs(readme, capsys):
+    commands = set(re.findall(r"`facula (\w+)`", readme))
     assert commands
     for command in commands:
         cli.main([command])
         assert capsys.readouterr().out
 
 
-def test_every_link_of_the_readme_leads_to_a_file():
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+def test_every_link_of_the_readme_leads_to_a_file(readme):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", readme)
     assert links
     for link in links:
         assert (ROOT / link).exists(), link
 
 
-def test_the_example_of_the_readme_runs(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def test_the_example_of_the_readme_runs(readme, capsys):
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
     assert capsys.readouterr().out
