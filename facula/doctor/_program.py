@@ -282,6 +282,8 @@ def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
 
 def is_nonzero(x: Tensor) -> bool:
     """Whether an element is not zero; a sparse gradient is one if it has an element."""
+    if x.is_meta:
+        return False  # it has no numbers, and so nothing is said of it
     if x.layout is not facula.strided:
         return bool(x._nnz() > 0)
     return bool(x.detach().any())

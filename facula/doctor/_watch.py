@@ -173,7 +173,7 @@ class Watch:
     def _operation(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        if self._is_busy:
+        if self._is_busy or _is_meta(args[0] if args else result):
             return
         self._program.place = None
         call = Call(name, args, kwargs, result)
@@ -190,13 +190,15 @@ class Watch:
     def _backward_began(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_busy:
             options = dict(zip(_BACKWARD, args[1:], strict=False))
-            self._emit("backward_begins", args[0], {**options, **kwargs})
+            if not _is_meta(args[0]):
+                self._emit("backward_begins", args[0], {**options, **kwargs})
             self._program.note_loss(args[0])
 
     def _backward_ended(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        self._emit("backward_ends", args[0])
+        if not _is_meta(args[0]):
+            self._emit("backward_ends", args[0])
 
     def _differentiating(self, original: Any) -> Any:
         def _run_backward(
@@ -218,7 +220,7 @@ class Watch:
                 roots, gradients, retain_graph, create_graph, inputs, allow_unused, accumulates
             )
             if accumulates:
-                self._emit("backward_ends", roots[0])
+                self._backward_ended("backward", roots, {}, result)
             return result
 
         return _run_backward
@@ -308,7 +310,8 @@ class Watch:
         if threading.get_ident() != self._thread:
             return
         facts = self._program.facts_of(optimizer)
-        self._emit(event, optimizer)
+        if not any(map(_is_meta, facts.samples)):
+            self._emit(event, optimizer)
         if event == "step_ends":
             facts.n_steps += 1
             self._program.note_step()
@@ -362,6 +365,11 @@ class _Data:
 
     def __set__(self, x: Tensor, value: Tensor) -> None:
         self._original.__set__(x, value)
+
+
+def _is_meta(x: Any) -> bool:
+    """Whether a tensor has no numbers that a check could look at."""
+    return isinstance(x, Tensor) and x.is_meta
 
 
 def _leave_in_child() -> None:

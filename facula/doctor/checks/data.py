@@ -134,7 +134,13 @@ class UnscaledImages(Check):
             return
         self._n[model] = n + 1
         x = args[0]
-        if x.dim() != 4 or x.size(1) not in (1, 3) or not x.is_floating_point() or not x.numel():
+        if (
+            x.is_meta
+            or x.dim() != 4
+            or x.size(1) not in (1, 3)
+            or not x.is_floating_point()
+            or not x.numel()
+        ):
             return
         leaves = (m for m in model.modules() if not list(m.children()))
         first = next((m for m in leaves if not isinstance(m, Flatten)), None)
