@@ -19,10 +19,11 @@ from typing import Any
 import facula
 from facula import Tensor, _core
 from facula._warnings import warn_user
-from facula.doctor._finding import Finding, Findings, here
-from facula.doctor._program import Origin, Program, tensors_in
+from facula.doctor._finding import Finding, Findings
+from facula.doctor._program import Origin, Program
 from facula.doctor.checks import CHECKS
 from facula.doctor.checks._check import EVENTS, Call, Check
+from facula.nn.modules.loss import _Loss
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 from facula.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -79,12 +80,12 @@ class Watch:
             for name in check.operations:
                 self._by_operation.setdefault(name, []).append(check.operation)
         often = {n for check in checks if check.samples_every == 1 for n in check.operations}
-        # Operations that only sampling checks want, with the steps from one sample to the next.
-        self._seldom = {
-            name: check.samples_every
-            for check in checks
-            for name in check.operations - often - _ORIGINS
-        }
+        # Operations that only sampling checks want, by the steps from one sample to the next.
+        self._seldom: dict[int, set[str]] = {}
+        for check in checks:
+            if check.samples_every > 1:
+                names = self._seldom.setdefault(check.samples_every, set())
+                names |= check.operations - often - _ORIGINS
         self._names = {*often, *_ORIGINS}  # what the seam is asked to tell of
         self._observers = [
             _core._Observer(self._operation, None, self._names),
@@ -289,13 +290,12 @@ class Watch:
                 result = original(module, *args, **kwargs)
             finally:
                 self._program.is_in_model = False
-            if not self._is_busy:
+            if not self._is_busy and not isinstance(module, _Loss):
                 facts = self._program.model_facts(module)
-                facts.place = here()
                 facts.n_calls += 1
                 self._emit("model_called", module, args, result)
                 if self._program.is_grad_enabled and module.training:
-                    facts.n_trained += any(x.requires_grad for x in tensors_in(result))
+                    facts.note_training(result, self._program.n_steps)
             return result
 
         return __call__
@@ -316,11 +316,16 @@ class Watch:
         if event == "step_ends":
             facts.n_steps += 1
             self._program.note_step()
-            for name, every in self._seldom.items():
-                if self._program.n_steps % every == 0:
-                    self._names.add(name)
-                else:
-                    self._names.discard(name)
+            self._sample()
+
+    def _sample(self) -> None:
+        """Ask the seam for the operations of this step that sampling checks want."""
+        n = self._program.n_steps
+        for every, names in self._seldom.items():
+            if n % every == 0:
+                self._names |= names
+            elif n % every == 1:
+                self._names -= names
 
     def _clipped(self, result: Any, parameters: Any, *args: Any, **kwargs: Any) -> None:
         if isinstance(parameters, (Tensor, list, tuple)):  # a generator is spent by now
