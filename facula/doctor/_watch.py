@@ -153,10 +153,11 @@ class Watch:
         _core._set_grad_enabled(False)
         try:
             for handler in handlers:
-                handler(*args)
-        except Exception as error:  # a check must not end the program that it watches
-            # The list is not changed but replaced: this one may be in use further out.
-            self._switch_off(getattr(handler, "__self__", None), error)
+                try:
+                    handler(*args)
+                except Exception as error:  # a check must not end the program that it watches
+                    # The list is not changed but replaced: this one is in use.
+                    self._switch_off(getattr(handler, "__self__", None), error)
         finally:
             _core._set_grad_enabled(is_grad_enabled)
             self._is_busy = False
