@@ -150,6 +150,7 @@ class OptimizerFacts:
         self.made = made
         self.n_steps = 0
         self.step_place: Place | None = None  # of the first step
+        self.version = 0  # of the samples, before the step
         # Since the last step, if any: what has happened to the gradients, and where.
         self.is_backward_done = False
         self.zero_place: Place | None = None  # only a backward before it makes the line matter

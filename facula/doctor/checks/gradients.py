@@ -75,6 +75,7 @@ class NeverZeroed(Check):
 
     def step_begins(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
+        facts.version = sum(p._version for p in facts.samples)
         stale, facts.stale_place = facts.stale_place, None
         # Zeroed in between, after a backward that was meant for another optimiser.
         if stale is not None and facts.zero_place is None:
@@ -84,6 +85,9 @@ class NeverZeroed(Check):
 
     def step_ends(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
+        # A step that changes nothing is that of a wrapper which accumulates gradients.
+        if sum(p._version for p in facts.samples) == facts.version:
+            return
         if facts.step_place is None:
             facts.step_place = self.here()
         facts.stepped_place = facts.step_place
@@ -143,6 +147,10 @@ class ZeroedBeforeStep(Check):
                 self.here(),
             )
         facts.is_backward_done = False
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        # Also after a backward in the closure of the step.
+        self.program.optimizers[optimizer].is_backward_done = False
 
 
 class NoGradientArrives(Check):

@@ -72,6 +72,7 @@ class FrozenParameterMoves(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._before: list[tuple[Tensor, Tensor]] = []
+        self._old: dict[int, tuple[int, int]] = {}  # gradients and versions by parameter
 
     def step_begins(self, optimizer: Optimizer) -> None:
         n = self.program.optimizers[optimizer].n_steps
@@ -86,8 +87,15 @@ class FrozenParameterMoves(Check):
 
     def step_ends(self, optimizer: Optimizer) -> None:
         before, self._before = self._before, []
-        if any(not bool((p == old).all()) for p, old in before):
-            self.say("a parameter is frozen, but the step has changed it by an old gradient.")
+        for p, numbers in before:
+            grad = p.grad
+            if grad is None:
+                continue
+            # Gradients that the program writes itself are new ones in every step.
+            last, self._old[id(p)] = self._old.get(id(p)), (id(grad), grad._version)
+            is_old = last == self._old[id(p)] or not is_nonzero(grad)
+            if is_old and not bool((p == numbers).all()):
+                self.say("a parameter is frozen, but the step has changed it by an old gradient.")
 
 
 class DetachedParameters(Check):
