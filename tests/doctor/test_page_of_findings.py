@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from facula.doctor.checks import CHECKS
+from facula.doctor._checks import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text()
 SECTIONS = re.findall(r"^### (F\d+): (.+)\n((?:(?!^##).*\n)*)", PAGE, re.MULTILINE)
