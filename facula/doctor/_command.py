@@ -52,7 +52,8 @@ def main(argv: list[str]) -> None:
         watch.stop()
         findings = watch.findings
         ids = ", ".join(sorted({finding.id for finding in findings}))
-        summary = f"{len(findings)} findings ({ids})" if findings else "no findings"
+        count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+        summary = f"{count} ({ids})" if findings else "no findings"
         print(f"facula doctor: {summary}.", file=sys.stderr)
         for file in values["--json"]:
             text = json.dumps([finding.as_dict() for finding in findings], indent=1) + "\n"

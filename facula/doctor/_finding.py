@@ -33,6 +33,7 @@ class Place(NamedTuple):
     @property
     def source(self) -> str:
         """The text of the line, without the space around it; "" if there is no such file."""
+        linecache.checkcache(self.file)  # it may have changed, or the folder it is relative to
         return linecache.getline(self.file, self.line).strip()
 
     def is_silenced(self, id: str) -> bool:

@@ -26,7 +26,8 @@ def page(findings: Sequence[Finding], title: str) -> str:
         findings: what it shows, in this order.
         title: the program that was watched.
     """
-    heading = f"{len(findings)} findings" if findings else "Nothing found"
+    heading = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+    heading = heading if findings else "Nothing found"
     articles = "\n".join(_article(finding) for finding in findings)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

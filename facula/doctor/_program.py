@@ -6,11 +6,11 @@ import weakref
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import facula
 from facula import Tensor
-from facula.doctor._finding import UNKNOWN, Place, here
+from facula.doctor._finding import Place, here
 from facula.nn.modules.batchnorm import _BatchNorm
 from facula.nn.modules.dropout import _DropoutNd
 from facula.nn.modules.module import Module
@@ -37,6 +37,9 @@ _ARRANGING = (
     "View",
 )
 _ORIGIN = "facula.doctor"  # the key in a node's metadata
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Origin:
@@ -96,6 +99,45 @@ class Origins:
         return None if noted is None or noted._version != version else origin
 
 
+class ByObject(Generic[K, V]):
+    """Values for objects that are alive, as ``weakref.WeakKeyDictionary`` has them.
+
+    An object is found by its identity, and what is asked for in every step costs a tenth.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[K], V]] = {}
+
+    def __getitem__(self, key: K) -> V:
+        return self._entries[id(key)][1]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        entries, number = self._entries, id(key)
+        entry = entries.get(number)
+        ref = weakref.ref(key, lambda _: entries.pop(number, None)) if entry is None else entry[0]
+        entries[number] = ref, value
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter([key for key, _ in self.items()])
+
+    def get(self, key: K, default: Any = None) -> Any:
+        """The value of an object, or ``default``."""
+        entry = self._entries.get(id(key))
+        return default if entry is None else entry[1]
+
+    def values(self) -> list[V]:
+        """The values of all objects."""
+        return [value for _, value in self._entries.values()]
+
+    def items(self) -> list[tuple[K, V]]:
+        """All objects with their values."""
+        found = [(ref(), value) for ref, value in list(self._entries.values())]
+        return [(key, value) for key, value in found if key is not None]
+
+
 class OptimizerFacts:
     """What is known of an optimiser.
 
@@ -107,11 +149,13 @@ class OptimizerFacts:
     def __init__(self, optimizer: Optimizer, made: Place) -> None:
         self.made = made
         self.n_steps = 0
+        self.step_place: Place | None = None  # of the first step
+        self.version = 0  # of the samples, before the step
         # Since the last step, if any: what has happened to the gradients, and where.
-        self.backward_place: Place | None = None
-        self.zero_place: Place | None = None
+        self.is_backward_done = False
+        self.zero_place: Place | None = None  # only a backward before it makes the line matter
         self.stale_place: Place | None = None
-        self.stepped_place: Place | None = None  # of the last step, until gradients are zeroed
+        self.stepped_place: Place | None = None  # until gradients are zeroed
         self._optimizer = weakref.ref(optimizer)
         self._samples: list[Tensor] = []
         self._n_groups = -1
@@ -120,20 +164,19 @@ class OptimizerFacts:
     def samples(self) -> list[Tensor]:
         """The three smallest parameters: what happens to gradients happens to theirs as well."""
         optimizer = self._optimizer()
-        if optimizer is None:
-            return []
-        n_groups = len(optimizer.param_groups)
-        if n_groups != self._n_groups:
-            self._n_groups = n_groups
+        if optimizer is not None and len(optimizer.param_groups) != self._n_groups:
+            self._n_groups = len(optimizer.param_groups)
             self._samples = sorted(parameters_of(optimizer), key=lambda p: p.numel())[:3]
         return self._samples
 
     @property
     def has_gradients(self) -> bool:
         """Whether one of the samples that are trained has a gradient that is not zero."""
-        return any(
-            p.requires_grad and p.grad is not None and is_nonzero(p.grad) for p in self.samples
-        )
+        for p in self.samples:
+            grad = p.grad
+            if grad is not None and is_nonzero(grad) and p.requires_grad:
+                return True
+        return False
 
 
 class ModelFacts:
@@ -141,16 +184,24 @@ class ModelFacts:
 
     Args:
         model: the module.
+        place: the line that calls it for the first time.
     """
 
-    def __init__(self, model: Module) -> None:
-        self.place = UNKNOWN  # of the last call
+    def __init__(self, model: Module, place: Place) -> None:
+        self.place = place
         self.n_calls = 0
         self.n_trained = 0  # calls in training mode with gradients
+        self.trained_at = -1  # the number of steps at the last one
         self.eval_place: Place | None = None  # of a call in evaluation mode with gradients
         self._model = weakref.ref(model)
         self._layers: list[Module] = []
         self._looked_at = -50  # the call at which the layers were listed
+
+    def note_training(self, result: Any, n_steps: int) -> None:
+        """Count a call in training mode, after which gradients may follow."""
+        if any(x.requires_grad for x in tensors_in(result)):
+            self.n_trained += 1
+            self.trained_at = n_steps
 
     @property
     def layers(self) -> list[Module]:
@@ -167,10 +218,8 @@ class Program:
 
     def __init__(self) -> None:
         self.origins = Origins()
-        self.optimizers: weakref.WeakKeyDictionary[Optimizer, OptimizerFacts] = (
-            weakref.WeakKeyDictionary()
-        )
-        self.models: weakref.WeakKeyDictionary[Module, ModelFacts] = weakref.WeakKeyDictionary()
+        self.optimizers: ByObject[Optimizer, OptimizerFacts] = ByObject()
+        self.models: ByObject[Module, ModelFacts] = ByObject()
         self.place: Place | None = None  # of the event of the moment, once somebody asked
         self.is_grad_enabled = True  # where the event of the moment happened
         self.is_in_model = False  # while a module runs that the program has called
@@ -189,16 +238,16 @@ class Program:
 
     def facts_of(self, optimizer: Optimizer) -> OptimizerFacts:
         """What is known of an optimiser, which may be new."""
-        facts = self.optimizers.get(optimizer)
+        facts: OptimizerFacts | None = self.optimizers.get(optimizer)
         if facts is None:
             facts = self.optimizers[optimizer] = OptimizerFacts(optimizer, here())
         return facts
 
     def model_facts(self, model: Module) -> ModelFacts:
         """What is known of a module that the program has called."""
-        facts = self.models.get(model)
+        facts: ModelFacts | None = self.models.get(model)
         if facts is None:
-            facts = self.models[model] = ModelFacts(model)
+            facts = self.models[model] = ModelFacts(model, here())
         return facts
 
     def held(self) -> set[int]:
@@ -234,6 +283,8 @@ def parameters_of(optimizer: Optimizer) -> Iterator[Tensor]:
 
 def is_nonzero(x: Tensor) -> bool:
     """Whether an element is not zero; a sparse gradient is one if it has an element."""
+    if x.is_meta:
+        return False  # it has no numbers, and so nothing is said of it
     if x.layout is not facula.strided:
         return bool(x._nnz() > 0)
     return bool(x.detach().any())

@@ -21,8 +21,9 @@ from facula import Tensor, _core
 from facula._warnings import warn_user
 from facula.doctor._checks import CHECKS
 from facula.doctor._checks._check import EVENTS, Call, Check
-from facula.doctor._finding import Finding, Findings, here
-from facula.doctor._program import Origin, Program, tensors_in
+from facula.doctor._finding import Finding, Findings
+from facula.doctor._program import Origin, Program
+from facula.nn.modules.loss import _Loss
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 from facula.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -79,12 +80,12 @@ class Watch:
             for name in check.operations:
                 self._by_operation.setdefault(name, []).append(check.operation)
         often = {n for check in checks if check.samples_every == 1 for n in check.operations}
-        # Operations that only sampling checks want, with the steps from one sample to the next.
-        self._seldom = {
-            name: check.samples_every
-            for check in checks
-            for name in check.operations - often - _ORIGINS
-        }
+        # Operations that only sampling checks want, by the steps from one sample to the next.
+        self._seldom: dict[int, set[str]] = {}
+        for check in checks:
+            if check.samples_every > 1:
+                names = self._seldom.setdefault(check.samples_every, set())
+                names |= check.operations - often - _ORIGINS
         self._names = {*often, *_ORIGINS}  # what the seam is asked to tell of
         self._observers = [
             _core._Observer(self._operation, None, self._names),
@@ -152,10 +153,11 @@ class Watch:
         _core._set_grad_enabled(False)
         try:
             for handler in handlers:
-                handler(*args)
-        except Exception as error:  # a check must not end the program that it watches
-            # The list is not changed but replaced: this one may be in use further out.
-            self._switch_off(getattr(handler, "__self__", None), error)
+                try:
+                    handler(*args)
+                except Exception as error:  # a check must not end the program that it watches
+                    # The list is not changed but replaced: this one is in use.
+                    self._switch_off(getattr(handler, "__self__", None), error)
         finally:
             _core._set_grad_enabled(is_grad_enabled)
             self._is_busy = False
@@ -172,7 +174,7 @@ class Watch:
     def _operation(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        if self._is_busy:
+        if self._is_busy or _is_meta(args[0] if args else result):
             return
         self._program.place = None
         call = Call(name, args, kwargs, result)
@@ -189,13 +191,15 @@ class Watch:
     def _backward_began(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_busy:
             options = dict(zip(_BACKWARD, args[1:], strict=False))
-            self._emit("backward_begins", args[0], {**options, **kwargs})
+            if not _is_meta(args[0]):
+                self._emit("backward_begins", args[0], {**options, **kwargs})
             self._program.note_loss(args[0])
 
     def _backward_ended(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        self._emit("backward_ends", args[0])
+        if not _is_meta(args[0]):
+            self._emit("backward_ends", args[0])
 
     def _differentiating(self, original: Any) -> Any:
         def _run_backward(
@@ -217,7 +221,7 @@ class Watch:
                 roots, gradients, retain_graph, create_graph, inputs, allow_unused, accumulates
             )
             if accumulates:
-                self._emit("backward_ends", roots[0])
+                self._backward_ended("backward", roots, {}, result)
             return result
 
         return _run_backward
@@ -286,13 +290,12 @@ class Watch:
                 result = original(module, *args, **kwargs)
             finally:
                 self._program.is_in_model = False
-            if not self._is_busy:
+            if not self._is_busy and not isinstance(module, _Loss):
                 facts = self._program.model_facts(module)
-                facts.place = here()
                 facts.n_calls += 1
                 self._emit("model_called", module, args, result)
                 if self._program.is_grad_enabled and module.training:
-                    facts.n_trained += any(x.requires_grad for x in tensors_in(result))
+                    facts.note_training(result, self._program.n_steps)
             return result
 
         return __call__
@@ -308,15 +311,21 @@ class Watch:
         if threading.get_ident() != self._thread:
             return
         facts = self._program.facts_of(optimizer)
-        self._emit(event, optimizer)
+        if not any(map(_is_meta, facts.samples)):
+            self._emit(event, optimizer)
         if event == "step_ends":
             facts.n_steps += 1
             self._program.note_step()
-            for name, every in self._seldom.items():
-                if self._program.n_steps % every == 0:
-                    self._names.add(name)
-                else:
-                    self._names.discard(name)
+            self._sample()
+
+    def _sample(self) -> None:
+        """Ask the seam for the operations of this step that sampling checks want."""
+        n = self._program.n_steps
+        for every, names in self._seldom.items():
+            if n % every == 0:
+                self._names |= names
+            elif n % every == 1:
+                self._names -= names
 
     def _clipped(self, result: Any, parameters: Any, *args: Any, **kwargs: Any) -> None:
         if isinstance(parameters, (Tensor, list, tuple)):  # a generator is spent by now
@@ -357,6 +366,11 @@ class _Data:
 
     def __set__(self, x: Tensor, value: Tensor) -> None:
         self._original.__set__(x, value)
+
+
+def _is_meta(x: Any) -> bool:
+    """Whether a tensor has no numbers that a check could look at."""
+    return isinstance(x, Tensor) and x.is_meta
 
 
 def _leave_in_child() -> None:

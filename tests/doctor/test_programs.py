@@ -39,6 +39,7 @@ def test_the_mistake_is_found_at_its_line(program, tmp_path, monkeypatch):
     assert expected_of(program)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch warns of a few of the mistakes, too
+        warnings.filterwarnings("error", "doctor: ")
         assert findings_of(program) == expected_of(program)
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from facula import Tensor
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
+from facula.doctor._program import ByObject
 from facula.nn.modules.conv import _ConvNd
 from facula.nn.modules.flatten import Flatten
 from facula.nn.modules.linear import Linear
@@ -31,8 +32,11 @@ class SortedBatches(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._seen: dict[Place, tuple[int, int, set[int]]] = {}  # batches, of one class, classes
+        self._n_in_vain = 0  # calls in a row from places that were seen often enough
 
     def operation(self, call: Call) -> None:
+        if self._n_in_vain > 100:
+            return
         target = call.argument(1, "target")
         is_trained = isinstance(call.result, Tensor) and call.result.requires_grad
         if not is_trained or not isinstance(target, Tensor) or target.is_floating_point():
@@ -41,8 +45,10 @@ class SortedBatches(Check):
             return
         place = self.here()
         n, n_single, classes = self._seen.get(place, (0, 0, set()))
+        self._n_in_vain += 1
         if n >= 100:
             return
+        self._n_in_vain = 0
         low, high = (int(v) for v in target.aminmax())
         classes |= {low, high}
         n, n_single = n + 1, n_single + (low == high)
@@ -120,7 +126,7 @@ class UnscaledImages(Check):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._n: weakref.WeakKeyDictionary[Module, int] = weakref.WeakKeyDictionary()
+        self._n: ByObject[Module, int] = ByObject()
 
     def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
         n = self._n.get(model, 0)
@@ -128,7 +134,13 @@ class UnscaledImages(Check):
             return
         self._n[model] = n + 1
         x = args[0]
-        if x.dim() != 4 or x.size(1) not in (1, 3) or not x.is_floating_point() or not x.numel():
+        if (
+            x.is_meta
+            or x.dim() != 4
+            or x.size(1) not in (1, 3)
+            or not x.is_floating_point()
+            or not x.numel()
+        ):
             return
         leaves = (m for m in model.modules() if not list(m.children()))
         first = next((m for m in leaves if not isinstance(m, Flatten)), None)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from facula import Tensor
 from facula.doctor._checks._check import Call, Check
-from facula.doctor._finding import Place
-from facula.doctor._program import is_nonzero, parameters_of
+from facula.doctor._finding import UNKNOWN, Place
+from facula.doctor._program import ByObject, is_nonzero, parameters_of
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 
@@ -31,18 +31,18 @@ class NeverZeroed(Check):
         self._sources: dict[int, weakref.ref[Tensor]] = {}  # of .data, since the last backward
 
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
-        place = self.here()
         for facts in self.program.optimizers.values():
             if facts.stepped_place is None:
                 continue
             if facts.has_gradients:
-                facts.stale_place = place
+                facts.stale_place = self.here()
             else:
                 facts.stepped_place = facts.stale_place = None
         self._sources.clear()
-        self._by_hand = {k: step for k, step in self._by_hand.items() if step.is_still_there()}
-        for step in self._by_hand.values():
-            step.stale_place = place
+        if self._by_hand:
+            self._by_hand = {k: s for k, s in self._by_hand.items() if s.is_still_there()}
+            for step in self._by_hand.values():
+                step.stale_place = self.here()
 
     def data_read(self, source: Tensor, data: Tensor) -> None:
         if source.is_leaf and source.grad is not None and len(self._sources) < 100:
@@ -75,6 +75,7 @@ class NeverZeroed(Check):
 
     def step_begins(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
+        facts.version = sum(p._version for p in facts.samples)
         stale, facts.stale_place = facts.stale_place, None
         # Zeroed in between, after a backward that was meant for another optimiser.
         if stale is not None and facts.zero_place is None:
@@ -83,7 +84,13 @@ class NeverZeroed(Check):
             )
 
     def step_ends(self, optimizer: Optimizer) -> None:
-        self.program.optimizers[optimizer].stepped_place = self.here()
+        facts = self.program.optimizers[optimizer]
+        # A step that changes nothing is that of a wrapper which accumulates gradients.
+        if sum(p._version for p in facts.samples) == facts.version:
+            return
+        if facts.step_place is None:
+            facts.step_place = self.here()
+        facts.stepped_place = facts.step_place
 
 
 class _HandStep:
@@ -122,26 +129,28 @@ class ZeroedBeforeStep(Check):
     fix = "optimizer.zero_grad(); loss.backward(); optimizer.step()  # in this order"
 
     def backward_ends(self, loss: Tensor) -> None:
-        place = self.here()
         for facts in self.program.optimizers.values():
             if facts.has_gradients:
-                facts.backward_place, facts.zero_place = place, None
+                facts.is_backward_done, facts.zero_place = True, None
 
     def gradients_zeroed(self, owner: Optimizer | Module) -> None:
-        place = self.here()
         for facts in self.program.optimizers.values():
             if not facts.has_gradients:
-                facts.zero_place = place
+                facts.zero_place = self.here() if facts.is_backward_done else UNKNOWN
 
     def step_begins(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
-        if facts.backward_place and facts.zero_place and not facts.has_gradients:
+        if facts.is_backward_done and facts.zero_place and not facts.has_gradients:
             self.say(
                 "gradients are zeroed after backward and before the step.",
                 facts.zero_place,
                 self.here(),
             )
-        facts.backward_place = None
+        facts.is_backward_done = False
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        # Also after a backward in the closure of the step.
+        self.program.optimizers[optimizer].is_backward_done = False
 
 
 class NoGradientArrives(Check):
@@ -158,22 +167,25 @@ class NoGradientArrives(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._n_backwards = 0
-        # Of each optimiser: backwards before its last step, and steps in vain; -1 once one was not.
-        self._steps: weakref.WeakKeyDictionary[Optimizer, tuple[int, int]] = (
-            weakref.WeakKeyDictionary()
-        )
+        # Of each optimiser: backwards before its last step, and steps in vain.
+        self._steps: ByObject[Optimizer, tuple[int, int]] = ByObject()
+        self._working: ByObject[Optimizer, bool] = ByObject()  # those that had a gradient
 
     def backward_ends(self, loss: Tensor) -> None:
         if loss.grad_fn is None:
             return  # See LossIsALeaf.
         self._n_backwards += 1
+        if len(self._working) == len(self.program.optimizers):
+            return
         for optimizer in self.program.optimizers:
-            if self._steps.get(optimizer, (0, 0))[1] >= 0 and _has_gradient(optimizer):
-                self._steps[optimizer] = 0, -1
+            if _has_gradient(optimizer):
+                self._working[optimizer] = True
 
     def step_begins(self, optimizer: Optimizer) -> None:
+        if self._working.get(optimizer):
+            return
         seen, in_vain = self._steps.get(optimizer, (0, 0))
-        if in_vain < 0 or self._n_backwards == seen or _has_gradient(optimizer):
+        if self._n_backwards == seen or _has_gradient(optimizer):
             return
         self._steps[optimizer] = self._n_backwards, in_vain + 1
         if in_vain + 1 == 2:
@@ -195,7 +207,7 @@ class ClippedAfterStep(Check):
     def gradients_clipped(self, parameters: list[Tensor]) -> None:
         clipped = {id(p) for p in parameters}
         for optimizer, facts in self.program.optimizers.items():
-            is_used = facts.stepped_place is not None and facts.backward_place is None
+            is_used = facts.stepped_place is not None and not facts.is_backward_done
             if not is_used or not facts.has_gradients:
                 continue
             ours = {id(p) for p in parameters_of(optimizer)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from types import FrameType
 from typing import Any, ClassVar
 
@@ -60,7 +59,7 @@ class EvaluationInTrainingMode(Check):
         # Dropout that is switched on in a model in evaluation mode is meant.
         if model.training and any(layer.training for layer in facts.layers):
             for x in tensors_in(result):
-                origin = Origin(_IN_TRAINING, facts.place, None, x.dim())
+                origin = Origin(_IN_TRAINING, self.here(), None, x.dim())
                 self.program.origins.note(x, origin)
 
     def operation(self, call: Call) -> None:
@@ -90,8 +89,7 @@ class TrainingInEvaluationMode(Check):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        # Calls in training mode until the last step.
-        self._n_trained: weakref.WeakKeyDictionary[Module, int] = weakref.WeakKeyDictionary()
+        self._is_pending = False  # since the last step a model was called in evaluation mode
 
     def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
         facts = self.program.models[model]
@@ -101,15 +99,18 @@ class TrainingInEvaluationMode(Check):
         if (has_dropout or (facts.layers and facts.n_trained)) and any(
             x.requires_grad for x in tensors_in(result)
         ):
-            facts.eval_place = facts.place
+            facts.eval_place = self.here()
+            self._is_pending = True
 
     def step_begins(self, optimizer: Optimizer) -> None:
+        if not self._is_pending:
+            return
+        self._is_pending = False
         for model, facts in self.program.models.items():
             place, facts.eval_place = facts.eval_place, None
-            n_trained, self._n_trained[model] = self._n_trained.get(model, 0), facts.n_trained
             # A call in training mode as well: that in evaluation mode may be for an adversarial
             # example, or for the targets.
-            if place is None or facts.n_trained > n_trained:
+            if place is None or facts.trained_at == self.program.n_steps:
                 continue
             ours = {id(p) for p in parameters_of(optimizer) if p.grad is not None}
             if any(id(p) in ours for p in model.parameters()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import weakref
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import facula
 from facula import Tensor
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
-from facula.doctor._program import parameters_of
+from facula.doctor._program import ByObject, parameters_of
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 
@@ -53,6 +54,8 @@ _LARGE = 1 << 20
 
 
 def _is_finite(x: Tensor) -> bool:
+    if x.numel() == 1 and not x.is_meta:
+        return cmath.isfinite(x.item())
     return bool(facula.isfinite(x.detach()).all())
 
 
@@ -189,7 +192,7 @@ class GradientSizes(Check):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._counts: ByObject[Any, int] = ByObject()
 
     def step_begins(self, optimizer: Optimizer) -> None:
         n = self.program.optimizers[optimizer].n_steps

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from facula import Tensor
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
-from facula.doctor._program import is_nonzero, parameters_of
+from facula.doctor._program import ByObject, is_nonzero, parameters_of
 from facula.optim import Optimizer
 from facula.optim.lr_scheduler import ExponentialLR, MultiStepLR, StepLR
 
@@ -72,6 +72,7 @@ class FrozenParameterMoves(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._before: list[tuple[Tensor, Tensor]] = []
+        self._old: dict[int, tuple[int, int]] = {}  # gradients and versions by parameter
 
     def step_begins(self, optimizer: Optimizer) -> None:
         n = self.program.optimizers[optimizer].n_steps
@@ -86,8 +87,15 @@ class FrozenParameterMoves(Check):
 
     def step_ends(self, optimizer: Optimizer) -> None:
         before, self._before = self._before, []
-        if any(not bool((p == old).all()) for p, old in before):
-            self.say("a parameter is frozen, but the step has changed it by an old gradient.")
+        for p, numbers in before:
+            grad = p.grad
+            if grad is None:
+                continue
+            # Gradients that the program writes itself are new ones in every step.
+            last, self._old[id(p)] = self._old.get(id(p)), (id(grad), grad._version)
+            is_old = last == self._old[id(p)] or not is_nonzero(grad)
+            if is_old and not bool((p == numbers).all()):
+                self.say("a parameter is frozen, but the step has changed it by an old gradient.")
 
 
 class DetachedParameters(Check):
@@ -102,7 +110,7 @@ class DetachedParameters(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._place: Place | None = None
-        self._reached: weakref.WeakKeyDictionary[Optimizer, set[int]] = weakref.WeakKeyDictionary()
+        self._reached: ByObject[Optimizer, set[int]] = ByObject()
 
     def operation(self, call: Call) -> None:
         if self.program.is_in_model and self.program.is_grad_enabled:
@@ -120,7 +128,8 @@ class DetachedParameters(Check):
         n = self.program.optimizers[optimizer].n_steps
         if n > 9:
             return
-        reached = self._reached.setdefault(optimizer, set())
+        reached: set[int] = self._reached.get(optimizer, set())
+        self._reached[optimizer] = reached
         reached.update(id(p) for p in parameters_of(optimizer) if p.grad is not None)
         if n < 9 or self._place is None or not reached:
             return
@@ -150,7 +159,7 @@ class StepsTooLarge(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._before: list[tuple[Tensor, Tensor]] = []
-        self._counts: weakref.WeakKeyDictionary[Optimizer, int] = weakref.WeakKeyDictionary()
+        self._counts: ByObject[Optimizer, int] = ByObject()
 
     def step_begins(self, optimizer: Optimizer) -> None:
         self._before.clear()
@@ -215,7 +224,7 @@ class SchedulerPerBatch(Check):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._counts: ByObject[Any, int] = ByObject()
 
     def scheduler_stepped(self, scheduler: Any) -> None:
         if not isinstance(scheduler, (ExponentialLR, MultiStepLR, StepLR)) or scheduler._is_initial:
@@ -272,5 +281,6 @@ class TwoOptimisers(Check):
 
     def step_ends(self, optimizer: Optimizer) -> None:
         self._n_open -= 1
-        if self._n_open == 0 and len(self._stepped) < 10:
+        is_looked_at = self.program.optimizers[optimizer].n_steps <= 20
+        if self._n_open == 0 and is_looked_at and len(self._stepped) < 10:
             self._stepped.append((weakref.ref(optimizer), self.here()))
