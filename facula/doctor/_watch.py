@@ -185,6 +185,8 @@ class Watch:
             if isinstance(dim, int) and result.dim():
                 dim %= result.dim()
             origins = self._program.origins
+            if dim is None and origins.of(result) is not None:
+                return  # softmax(x) is entered twice, and only inside the dimension is known
             earlier = None if result.requires_grad else origins.of(call.argument(0, "input"))
             origins.note(result, Origin(name, self._program.here(), dim, result.dim(), earlier))
 
@@ -231,6 +233,7 @@ class Watch:
     def _replace_methods(self) -> None:
         import facula.nn.utils as utils
         import facula.serialization as serialization
+        from facula.amp import GradScaler
         from facula.nn.modules._state import Stateful
 
         self._replace(Module, "__call__", self._calling)
@@ -244,13 +247,14 @@ class Watch:
             self._after(
                 kind, "step", lambda result, it, *a, **k: self._emit("scheduler_stepped", it)
             )
+        self._after(GradScaler, "scale", lambda result, it, *a, **k: self._emit("loss_scaled", it))
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             for module in (utils, utils.clip_grad):
                 self._after(module, name, self._clipped)
         for iterator in (CallerIterator, PoolIterator):
             self._replace(iterator, "__next__", self._loading)
         for module in (facula, serialization):
-            self._after(module, "save", lambda result, value, *a, **k: self._emit("saved", value))
+            self._after(module, "save", lambda result, obj, *a, **k: self._emit("saved", obj))
         self._after(Stateful, "load_state_dict", self._loaded)
         data: Any = vars(Tensor)["data"]
         Tensor.data = _Data(data, self)  # type: ignore[assignment]
@@ -344,9 +348,15 @@ class Watch:
         return __next__
 
     def _loaded(
-        self, result: Any, model: Module, state: Any, strict: bool = True, *a: Any, **k: Any
+        self,
+        result: Any,
+        model: Module,
+        state_dict: Any,
+        strict: bool = True,
+        assign: bool = False,
     ) -> None:
-        self._emit("state_loaded", model, strict, result)
+        # Tensors that were assigned are the model's from now on.
+        self._emit("state_loaded", model, None if assign else state_dict, strict, result)
 
 
 class _Data:
