@@ -27,10 +27,10 @@ from typing import Any
 import facula
 from facula import Tensor, _core
 from facula._warnings import warn_user
+from facula.doctor._checks import CHECKS
+from facula.doctor._checks._check import EVENTS, Call, Check
 from facula.doctor._finding import Finding, Findings
 from facula.doctor._program import Origin, Program
-from facula.doctor.checks import CHECKS
-from facula.doctor.checks._check import EVENTS, Call, Check
 from facula.nn.modules.loss import _Loss
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer

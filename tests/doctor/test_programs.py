@@ -13,7 +13,7 @@ import pytest
 
 import facula
 from facula import doctor
-from facula.doctor.checks.data import SlowLoading
+from facula.doctor._checks.data import SlowLoading
 
 HERE = Path(__file__).parent
 MARK = re.compile(r"# finds (F\d+(?:, F\d+)*)")
@@ -52,7 +52,7 @@ def test_nothing_is_found_in_a_correct_program(program, tmp_path, monkeypatch):
 
 def test_every_check_has_a_program_that_it_finds_something_in():
     found = {id for p in (HERE / "faulty").glob("*.py") for id, _ in expected_of(p)}
-    assert found == {check.id for check in doctor.checks.CHECKS}
+    assert found == {check.id for check in doctor._checks.CHECKS}
 
 
 def test_a_watch_leaves_everything_as_it_was():

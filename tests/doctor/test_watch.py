@@ -8,8 +8,8 @@ import pytest
 
 import facula
 from facula import doctor, nn, optim
-from facula.doctor.checks import CHECKS, losses
-from facula.doctor.checks._check import Check
+from facula.doctor._checks import CHECKS, losses
+from facula.doctor._checks._check import Check
 from facula.utils.data import DataLoader, Dataset
 
 

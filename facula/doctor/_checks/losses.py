@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import facula
 from facula import Tensor
+from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
-from facula.doctor.checks._check import Call, Check
 
 _SAME_SHAPE = frozenset(
     {

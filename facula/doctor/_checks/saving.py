@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from facula.doctor.checks._check import Check
+from facula.doctor._checks._check import Check
 from facula.nn.modules.module import Module
 
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import facula
 from facula import Tensor
+from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 from facula.doctor._program import ByObject, parameters_of
-from facula.doctor.checks._check import Call, Check
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from facula import Tensor
+from facula.doctor._checks._check import Check
 from facula.doctor._finding import Place
-from facula.doctor.checks._check import Check
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
 from facula.optim import Optimizer

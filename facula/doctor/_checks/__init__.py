@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from facula.doctor.checks import (
+from facula.doctor._checks import (
     data,
     gradients,
     history,
@@ -13,7 +13,7 @@ from facula.doctor.checks import (
     optimisers,
     saving,
 )
-from facula.doctor.checks._check import Check
+from facula.doctor._checks._check import Check
 
 _FAMILIES = (losses, modes, gradients, optimisers, history, modules, numbers, data, saving)
 

@@ -6,9 +6,9 @@ import weakref
 from typing import Any, ClassVar
 
 from facula import Tensor
+from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 from facula.doctor._program import ByObject, is_nonzero, parameters_of
-from facula.doctor.checks._check import Call, Check
 from facula.optim import Optimizer
 from facula.optim.lr_scheduler import ExponentialLR, MultiStepLR, StepLR
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from facula import Tensor
+from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 from facula.doctor._program import ByObject
-from facula.doctor.checks._check import Call, Check
 from facula.nn.modules.conv import _ConvNd
 from facula.nn.modules.flatten import Flatten
 from facula.nn.modules.linear import Linear

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import facula
 from facula import Tensor
+from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
-from facula.doctor.checks._check import Call, Check
 from facula.optim import Optimizer
 
 _MOST_NODES = 20_000

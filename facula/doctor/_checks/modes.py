@@ -7,8 +7,8 @@ from types import FrameType
 from typing import Any, ClassVar
 
 from facula._warnings import _is_between, user_frame
+from facula.doctor._checks._check import Call, Check
 from facula.doctor._program import Origin, parameters_of, tensors_in
-from facula.doctor.checks._check import Call, Check
 from facula.nn.modules.batchnorm import _BatchNorm
 from facula.nn.modules.dropout import _DropoutNd
 from facula.nn.modules.module import Module
