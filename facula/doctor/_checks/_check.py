@@ -50,7 +50,8 @@ class Check:
     why: ClassVar[str]
     fix: ClassVar[str]
     operations: ClassVar[frozenset[str]] = frozenset()  # those that `operation` is called for
-    samples_every: ClassVar[int] = 1  # steps, for a check that need not see every one
+    # At which steps, "always", "often" or "seldom": see Note [Sampling] in _watch.py.
+    looks: ClassVar[str] = "often"
 
     def __init__(self, program: Program, findings: Findings) -> None:
         self.program = program
