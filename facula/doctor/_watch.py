@@ -307,7 +307,7 @@ class Watch:
         for iterator in (CallerIterator, PoolIterator):
             self._replace(iterator, "__next__", self._loading)
         for module in (facula, serialization):
-            self._after(module, "save", lambda result, obj, *a, **k: self._emit("saved", obj))
+            self._after(module, "save", self._saved)
         self._after(Stateful, "load_state_dict", self._loaded)
         data: Any = vars(Tensor)["data"]
         Tensor.data = _Data(data, self)  # type: ignore[assignment]
@@ -421,6 +421,9 @@ class Watch:
             return batch
 
         return __next__
+
+    def _saved(self, result: Any, obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
+        self._emit("saved", obj, f)
 
     def _loaded(
         self,

@@ -112,8 +112,8 @@ class Check:
     def batch_loaded(self, loader: Any, seconds: float) -> None:
         """A loader has given a batch, for which the program waited."""
 
-    def saved(self, value: Any) -> None:
-        """``save`` has written a file."""
+    def saved(self, value: Any, file: Any) -> None:
+        """``save`` has written a value to a file."""
 
     def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
         """``load_state_dict`` has copied a state, or found that nothing fits."""

@@ -187,6 +187,8 @@ class GraphKeptForNothing(Check):
             return
         place = self.here()
         self._look(loss)
+        if place.is_installed:
+            return  # which keeps the graph for some of its callers
         if not is_kept or self._kept.get(place, ()) is None:
             return
         before = self._kept.get(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 from typing import Any
 
 import facula
@@ -22,7 +23,9 @@ class WholeModelSaved(Check):
     )
     fix = "torch.save(model.state_dict(), path)"
 
-    def saved(self, value: Any) -> None:
+    def saved(self, value: Any, file: Any) -> None:
+        if isinstance(file, io.BytesIO) or self.here().is_installed:
+            return  # a copy of the model, or a package that saves its own kind of file
         for part in value.values() if isinstance(value, dict) else [value]:
             if inspect.ismethod(part):  # model.state_dict, without the parentheses
                 part = part.__self__
@@ -41,6 +44,8 @@ class NothingLoaded(Check):
     def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
         keys = model.state_dict().keys()
         if not strict and keys and len(result.missing_keys) >= len(keys):
+            if self.here().is_installed:
+                return  # packages load a part of a model, and the rest by other ways
             some = ", ".join(result.unexpected_keys[:2]) or "none"
             self.say(
                 f"none of the {len(keys)} keys of the model was in the file, which has {some}."
