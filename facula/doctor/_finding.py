@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from facula._warnings import user_frame
@@ -35,6 +36,11 @@ class Place(NamedTuple):
         """The text of the line, without the space around it; "" if there is no such file."""
         linecache.checkcache(self.file)  # it may have changed, or the folder it is relative to
         return linecache.getline(self.file, self.line).strip()
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the line is that of an installed package, whose reasons nobody here knows."""
+        return bool({"site-packages", "dist-packages"}.intersection(Path(self.file).parts))
 
     def is_silenced(self, id: str) -> bool:
         """Whether the line has the mark ``# facula: ignore``, for all findings or for ``id``."""

@@ -28,6 +28,7 @@ _ARRANGING = (
     "Select",
     "Slice",
     "Squeeze",
+    "Stack",
     "T0",
     "TBackward",
     "ToCopy",
@@ -160,6 +161,11 @@ class OptimizerFacts:
         self._samples: list[Tensor] = []
         self._n_groups = -1
 
+    def forget(self) -> None:
+        """Forget what has happened to the gradients: not everything was seen."""
+        self.is_backward_done = False
+        self.zero_place = self.stale_place = self.stepped_place = None
+
     @property
     def samples(self) -> list[Tensor]:
         """The three smallest parameters: what happens to gradients happens to theirs as well."""
@@ -223,7 +229,9 @@ class Program:
         self.place: Place | None = None  # of the event of the moment, once somebody asked
         self.is_grad_enabled = True  # where the event of the moment happened
         self.is_in_model = False  # while a module runs that the program has called
+        self.is_alarmed = False  # a check has seen something, and wants to see more of the step
         self.n_steps = 0
+        self.rests_from = 200  # the number of steps from which on not all are looked at
         self.n_backwards = 0
         self._sequence_nr = 0  # of the last loss
         # The numbers of the losses of the last steps: what was recorded up to one of them belongs

@@ -50,7 +50,8 @@ class Check:
     why: ClassVar[str]
     fix: ClassVar[str]
     operations: ClassVar[frozenset[str]] = frozenset()  # those that `operation` is called for
-    samples_every: ClassVar[int] = 1  # steps, for a check that need not see every one
+    # At which steps, "always", "often" or "seldom": see Note [Sampling] in _watch.py.
+    looks: ClassVar[str] = "often"
 
     def __init__(self, program: Program, findings: Findings) -> None:
         self.program = program
@@ -87,6 +88,9 @@ class Check:
     def gradients_asked(self, output: Tensor) -> None:
         """``autograd.grad`` was called."""
 
+    def loss_scaled(self, scaler: Any) -> None:
+        """A ``GradScaler`` has multiplied a loss."""
+
     def gradients_zeroed(self, owner: Optimizer | Module) -> None:
         """``zero_grad`` has been called."""
 
@@ -108,11 +112,11 @@ class Check:
     def batch_loaded(self, loader: Any, seconds: float) -> None:
         """A loader has given a batch, for which the program waited."""
 
-    def saved(self, value: Any) -> None:
-        """``save`` has written a file."""
+    def saved(self, value: Any, file: Any) -> None:
+        """``save`` has written a value to a file."""
 
-    def state_loaded(self, model: Module, strict: bool, result: Any) -> None:
-        """``load_state_dict`` has returned."""
+    def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
+        """``load_state_dict`` has copied a state, or found that nothing fits."""
 
     def ends(self) -> None:
         """The program, or the block that is watched, is over."""

@@ -54,7 +54,7 @@ _LARGE = 1 << 20
 
 
 def _is_finite(x: Tensor) -> bool:
-    if x.numel() == 1 and not x.is_meta:
+    if x.numel() == 1:
         return cmath.isfinite(x.item())
     return bool(facula.isfinite(x.detach()).all())
 
@@ -83,6 +83,7 @@ class NotANumber(Check):
     why = "After one such step all weights are NaN, and nothing can be learnt any more."
     fix = "y = (x + 1e-8).log()  # keep away from the pole; or clip gradients, or lower the rate"
     operations: ClassVar[frozenset[str]] = _MAKERS
+    looks = "always"  # the first such number comes once
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -103,6 +104,7 @@ class NotANumber(Check):
             return
         if self._made is None and not _is_finite(result) and _has_made(call):
             self._made = call.name.strip("_"), self.here()
+            self.program.is_alarmed = True
         if (
             self._steep is None
             and _is_steep(call)
@@ -112,12 +114,14 @@ class NotANumber(Check):
             and not bool(result.detach().all())
         ):
             self._steep = call.name.strip("_"), self.here()
+            self.program.is_alarmed = True
 
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
         if not loss.is_floating_point() or _is_finite(loss):
             return
         if self._made is None and self._has_spoken:
             return  # it follows from weights that are NaN since
+        self.program.is_alarmed = True
         is_nan = bool(loss.detach().isnan().any())
         message = "the loss is NaN" if is_nan else "the loss is infinite"
         if self._made is None:
@@ -162,7 +166,7 @@ class DeadUnits(Check):
     why = "A unit that is zero for every example has no gradient and never comes back."
     fix = "nn.LeakyReLU()  # or a lower learning rate, or an initialisation for ReLU"
     operations: ClassVar[frozenset[str]] = frozenset({"relu", "relu_"})
-    samples_every = 16
+    looks = "seldom"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
