@@ -193,6 +193,8 @@ def gradient(
 
 
 def _spacings(spacing: Any, dims: list[int]) -> list[Any]:
+    if isinstance(spacing, Tensor) and spacing.dim() == 0:
+        spacing = spacing.item()  # a number, not the places of points
     if not isinstance(spacing, (list, tuple)):
         return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):

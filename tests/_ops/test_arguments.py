@@ -142,3 +142,7 @@ def test_an_int_of_more_than_64_bits_has_pytorchs_types_of_exceptions():
 
 def test_flags_of_networks_may_be_any_object_as_in_pytorch():
     assert facula.nn.functional.relu(-X, inplace=1).sum() == 0
+    assert len(facula.nn.functional.adaptive_max_pool1d(X, 1, return_indices=1)) == 2
+    images = X.expand(1, 3, 2, 3)
+    assert len(facula.nn.functional.fractional_max_pool2d(images, 1, 1, return_indices="a")) == 2
+    assert len(facula.lu(X, get_infos=1)) == 3
