@@ -88,6 +88,8 @@ def test_diff_of_order_zero_is_a_copy_without_what_comes_before_and_after():
     y = facula.diff(x, 0, prepend=facula.zeros(2))
     assert y.tolist() == [1, 1, 1]
     assert y.data_ptr() != x.data_ptr()
+    with pytest.raises(RuntimeError, match="diff: expected append of as many dimensions"):
+        facula.diff(x, 0, append=facula.zeros(1, 2))
 
 
 @pytest.mark.parametrize("edge_order", [1, 2])
