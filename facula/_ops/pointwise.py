@@ -138,6 +138,12 @@ def diff(
         raise RuntimeError("diff: expected at least one dimension, got a 0-d tensor.")
     if n < 0:
         raise RuntimeError(f"diff: expected n >= 0, got {n}.")
+    for name, more in (("prepend", prepend), ("append", append)):
+        if more is not None and more.dim() != input.dim():
+            raise RuntimeError(
+                f"diff: expected {name} of as many dimensions as the input, {input.dim()}, got "
+                f"{more.dim()}."
+            )
     if n == 0:
         # A tensor of its own; prepend and append are for differences.
         return into("diff", out, _core.zeros_like(input).copy_(input))
@@ -193,6 +199,8 @@ def gradient(
 
 
 def _spacings(spacing: Any, dims: list[int]) -> list[Any]:
+    if isinstance(spacing, Tensor) and spacing.dim() == 0:
+        spacing = spacing.item()  # a number, not the places of points
     if not isinstance(spacing, (list, tuple)):
         return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
