@@ -58,3 +58,8 @@ def test_bounds_in_place_keep_integers_empty_tensors_and_nan(name):
         getattr(integers, name + "_")(*bounds)
     assert getattr(facula.empty(0, 3), name + "_")(*bounds).shape == (0, 3)
     assert getattr(facula.tensor(float("nan")), name + "_")(*bounds).isnan()
+
+
+def test_complex_numbers_are_refused_before_the_bound_is_looked_at():
+    with pytest.raises(NotImplementedError, match=r"clamp: .*clamp is not supported for complex"):
+        facula.zeros(2, dtype=facula.complex64).clamp(max=1e308)
