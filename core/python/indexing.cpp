@@ -225,7 +225,13 @@ Tensor without_leading_ones(const Tensor& value, int64_t n_dims) {
 Tensor value_tensor(const Tensor& x, PyObject* value) {
   if (is_tensor(value)) return as_tensor(value);
   Scalar number;
-  if (number_from_object(value, number)) {
+  bool is_number = number_from_object(value, number);
+  bool is_large = is_number ? number.kind() == Scalar::Kind::UInt && x.dtype() != DType::UInt64
+                            : PyLong_Check(value);
+  if (is_large)
+    fail(ErrorKind::Value, "setitem: expected a number in the range of int64 for a ", x,
+         " tensor. (Overflow when unpacking long long)");
+  if (is_number) {
     check_number("setitem", number, x.dtype());
     return scalar_tensor(number, x.dtype(), x.device());
   }

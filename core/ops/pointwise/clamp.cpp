@@ -14,6 +14,8 @@ Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Sc
   check_into_history(name, into, {x});
   bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
   DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
+  check_not_implemented(!is_complex(dtype), name, ": not defined for complex numbers, got ", x,
+                        ". (clamp is not supported for complex types)");
   for (Scalar bound : {p0, p1}) check_fits(name, "bound", bound, dtype);
   return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), {p0, p1}, into);
 }

@@ -68,3 +68,8 @@ def test_a_bound_beside_a_number_may_be_a_tensor_of_no_dimensions():
     for bound in (facula.ones(1), x.max()):
         with pytest.raises(TypeError, match="clamp: expected min and max to be both numbers or"):
             x.clamp(0, bound)
+
+
+def test_complex_numbers_are_refused_before_the_bound_is_looked_at():
+    with pytest.raises(NotImplementedError, match=r"clamp: .*clamp is not supported for complex"):
+        facula.zeros(2, dtype=facula.complex64).clamp(max=1e308)
