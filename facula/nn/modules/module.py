@@ -129,6 +129,14 @@ def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     )
 
 
+# Added where a program asks a module for what only TorchScript gives it.
+_OF_TORCHSCRIPT = (
+    ": jit.script and jit.trace leave a module as it is, without TorchScript. Save its weights "
+    "with torch.save(model.state_dict(), path), write it for other programs with "
+    "torch.onnx.export, or take its graph from torch.fx.symbolic_trace."
+)
+
+
 class Module(Stateful, Movable, Hooked):
     """Base class of layers and networks.
 
@@ -210,7 +218,8 @@ class Module(Stateful, Movable, Hooked):
                 return own["_modules"][name]
             if name in own["_buffers"]:
                 return own["_buffers"][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        hint = _OF_TORCHSCRIPT if name in ("graph", "inlined_graph", "save") else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{hint}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
