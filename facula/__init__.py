@@ -282,6 +282,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name == "torch":  # as PyTorch's own __init__.py leaves it behind
         return _import_module(__name__)
+    if name == "set_vital":  # PyTorch leaves it to old packages, and does nothing
+        return lambda *args: None
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _import_module(f"facula.{name}")

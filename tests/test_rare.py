@@ -250,6 +250,7 @@ def test_private_names_that_packages_use():
     from facula import _tensor_str
 
     assert facula.torch is facula
+    assert facula.set_vital("Dataloader", "enabled", "True") is None
     facula._assert_async(facula.tensor(1))
     with pytest.raises(RuntimeError, match="single nonzero value"):
         facula._assert_async(facula.tensor(0))
