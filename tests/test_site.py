@@ -41,6 +41,15 @@ def test_pages_link_to_pages_of_the_site_and_else_to_the_repository(source):
     assert "[Title](../index.md)" in (source / "learn/views.md").read_text()
 
 
+def test_pictures_go_with_the_pages(root):
+    (root / "docs/images").mkdir()
+    (root / "docs/images/graph.png").write_bytes(b"picture")
+    (root / "docs/learn/views.md").write_text("![graph](../images/graph.png)\n")
+    site.gather(root, root / "build")
+    assert (root / "build/source/learn/views.md").read_text() == "![graph](../images/graph.png)\n"
+    assert (root / "build/source/images/graph.png").read_bytes() == b"picture"
+
+
 def test_a_link_that_leads_nowhere_is_left_for_mkdocs_to_report(source):
     assert "[gone](gone.md)" in (source / "learn/views.md").read_text()
 

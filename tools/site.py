@@ -42,6 +42,11 @@ def pages(root: Path) -> dict[Path, str]:
     return found | {root / name: place for name, place in _MOVED.items()}
 
 
+def pictures(root: Path) -> dict[Path, str]:
+    """The pictures of the pages: where each is now, and its name on the site."""
+    return {image: f"images/{image.name}" for image in root.glob("docs/images/*")}
+
+
 def on_site(text: str, page: Path, root: Path) -> str:
     """A page as the site wants it: its links lead to pages of the site, or to the repository.
 
@@ -50,7 +55,7 @@ def on_site(text: str, page: Path, root: Path) -> str:
         page: where it is in the repository.
         root: the repository.
     """
-    places = pages(root)
+    places, images = pages(root), pictures(root)
     here = os.path.dirname(places[page])
 
     def link(match: re.Match[str]) -> str:
@@ -65,6 +70,8 @@ def on_site(text: str, page: Path, root: Path) -> str:
             return f"]({os.path.relpath(name, here or '.')}{anchor})"
         if not target.exists():
             return match[0]  # mkdocs reports it
+        if target in images:
+            return f"]({os.path.relpath(images[target], here or '.')})"
         return f"]({REPOSITORY}{target.relative_to(root).as_posix()})"
 
     text = _LINK.sub(link, _ONLY_IN_THE_REPOSITORY.sub("", text))
@@ -78,10 +85,9 @@ def gather(root: Path, site: Path) -> None:
         target = site / "source" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(on_site(page.read_text(), page, root))
-    for image in root.glob("docs/images/*"):
-        target = site / "source" / "images" / image.name
-        target.parent.mkdir(exist_ok=True)
-        shutil.copy(image, target)
+    for image, place in pictures(root).items():
+        (site / "source" / "images").mkdir(exist_ok=True)
+        shutil.copy(image, site / "source" / place)
     shutil.copy(root / "tools" / "iframe-worker.js", site / "source")
     settings = (root / "mkdocs.yml").read_text()
     if not (root / "docs" / "doctor.md").exists():
