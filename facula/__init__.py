@@ -52,6 +52,8 @@ if _TYPE_CHECKING:
         cpu,
         distributed,
         distributions,
+        doctor,
+        export,
         fft,
         functional,
         futures,
@@ -78,6 +80,7 @@ if _TYPE_CHECKING:
         testing,
         torch_version,
         vision,
+        viz,
         xpu,
     )
     from facula._devices import *  # noqa: F403
@@ -89,6 +92,7 @@ if _TYPE_CHECKING:
     from facula.linalg._older_norms import *  # noqa: F403
     from facula.serialization import load, save
     from facula.sparse._older_functions import *  # noqa: F403
+    from facula.viz import summary
 
 newaxis = None
 # What the build has: LAPACK and Fourier transforms of its own; threads that are not OpenMP's.
@@ -123,6 +127,8 @@ _LAZY = {
     "cpu",
     "distributed",
     "distributions",
+    "doctor",
+    "export",
     "fft",
     "functional",
     "futures",
@@ -150,6 +156,7 @@ _LAZY = {
     "testing",
     "torch_version",
     "vision",
+    "viz",
     "xpu",
 }
 # What few programs use, by the file that is loaded when one of its names is first asked for. The
@@ -204,11 +211,32 @@ _LAZY_NAMES = {
             "StringType",
             "TensorType",
             "TupleType",
+            "bit",
+            "bits16",
+            "bits1x8",
+            "bits2x4",
+            "bits4x2",
+            "bits8",
+            "float4_e2m1fn_x2",
+            "int1",
+            "int2",
+            "int3",
+            "int4",
+            "int5",
+            "int6",
+            "int7",
             "qint32",
             "qint8",
             "quint2x4",
             "quint4x2",
             "quint8",
+            "uint1",
+            "uint2",
+            "uint3",
+            "uint4",
+            "uint5",
+            "uint6",
+            "uint7",
         ),
         "facula._absent_types",
     ),
@@ -245,6 +273,7 @@ _LAZY_NAMES = {
     "compile": "facula.compiler",
     "load": "facula.serialization",
     "save": "facula.serialization",
+    "summary": "facula.viz",
 }
 
 
@@ -253,6 +282,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(_import_module(_LAZY_NAMES[name]), name)
     if name == "torch":  # as PyTorch's own __init__.py leaves it behind
         return _import_module(__name__)
+    if name == "set_vital":  # PyTorch leaves it to old packages, and does nothing
+        return lambda *args: None
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _import_module(f"facula.{name}")
@@ -279,8 +310,10 @@ __all__ = [
     "cuda",
     "distributed",
     "distributions",
+    "doctor",
     "e",
     "enable_grad",
+    "export",
     "fft",
     "finfo",
     "from_dlpack",
@@ -322,6 +355,7 @@ __all__ = [
     "sparse",
     "special",
     "storage",
+    "summary",
     "testing",
     "thread_safe_generator",
     "torch_version",
@@ -329,6 +363,7 @@ __all__ = [
     "utils",
     "version",
     "vision",
+    "viz",
     "vmap",
     "xpu",
 ]

@@ -5,17 +5,40 @@ from __future__ import annotations
 from facula._refusing import refusing_class
 
 
-class QuantizedDType:
-    """A dtype of quantised numbers: it can be named and compared; there are no tensors of it.
+class AbsentDType:
+    """A dtype of PyTorch that can be named and compared; there are no tensors of it here.
 
     Args:
         name: its name in PyTorch.
+        itemsize: the number of bytes of an element.
+        is_signed: whether numbers may be negative; None for types that are no numbers.
+        is_floating_point: whether it is a type of floating-point numbers.
     """
 
-    is_floating_point = is_complex = False
+    is_complex = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        itemsize: int = 1,
+        is_signed: bool | None = None,
+        is_floating_point: bool = False,
+    ) -> None:
         self._name = name
+        self.itemsize = itemsize
+        self._is_signed = is_signed
+        self.is_floating_point = is_floating_point
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether numbers of the type may be negative."""
+        if self._is_signed is None:
+            raise RuntimeError(f"is_signed: {self!r} is no type of plain numbers.")
+        return self._is_signed
+
+    def to_real(self) -> AbsentDType:
+        """The type of real numbers that belongs to this one, which it is itself."""
+        return self
 
     def __repr__(self) -> str:
         return f"torch.{self._name}"
@@ -24,11 +47,37 @@ class QuantizedDType:
         return self._name
 
 
-qint8 = QuantizedDType("qint8")
-qint32 = QuantizedDType("qint32")
-quint8 = QuantizedDType("quint8")
-quint4x2 = QuantizedDType("quint4x2")
-quint2x4 = QuantizedDType("quint2x4")
+# Quantised numbers: integers with a scale.
+qint8 = AbsentDType("qint8")
+qint32 = AbsentDType("qint32", 4)
+quint8 = AbsentDType("quint8")
+quint4x2 = AbsentDType("quint4x2")
+quint2x4 = AbsentDType("quint2x4")
+
+# Bits without a meaning, several elements to a byte.
+bits1x8 = AbsentDType("bits1x8")
+bits2x4 = AbsentDType("bits2x4")
+bits4x2 = AbsentDType("bits4x2")
+bits8 = AbsentDType("bits8")
+bits16 = AbsentDType("bits16", 2)
+
+# Integers of fewer bits than a byte, each in a byte of its own.
+int1 = AbsentDType("int1", is_signed=True)
+int2 = AbsentDType("int2", is_signed=True)
+int3 = AbsentDType("int3", is_signed=True)
+int4 = AbsentDType("int4", is_signed=True)
+int5 = AbsentDType("int5", is_signed=True)
+int6 = AbsentDType("int6", is_signed=True)
+int7 = AbsentDType("int7", is_signed=True)
+uint1 = bit = AbsentDType("uint1", is_signed=False)
+uint2 = AbsentDType("uint2", is_signed=False)
+uint3 = AbsentDType("uint3", is_signed=False)
+uint4 = AbsentDType("uint4", is_signed=False)
+uint5 = AbsentDType("uint5", is_signed=False)
+uint6 = AbsentDType("uint6", is_signed=False)
+uint7 = AbsentDType("uint7", is_signed=False)
+
+float4_e2m1fn_x2 = AbsentDType("float4_e2m1fn_x2", is_signed=True, is_floating_point=True)
 
 _FILES = "facula.load and facula.save read and write its files."
 PyTorchFileReader = refusing_class("torch.PyTorchFileReader", _FILES)

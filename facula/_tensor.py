@@ -15,6 +15,7 @@ from facula._notes import note
 from facula._ops._arguments import check_arguments
 from facula._ops._mark import LOOPED, METHODS
 from facula._tensor_str import tensor_format, tensor_repr
+from facula._utils import _rebuild_from_type_v2
 from facula._warnings import warn_user
 from facula.storage import STORAGE_NAMES, TypedStorage
 from facula.utils import dlpack
@@ -211,7 +212,7 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
         args = (self.dtype, *geometry[1:], self.requires_grad)
     if type(self) is Tensor and not self.__dict__:
         return call, args
-    return _utils._rebuild_from_type_v2, (call, type(self), args, self.__dict__)
+    return _rebuild_from_type_v2, (call, type(self), args, self.__dict__)
 
 
 def _setstate(self: Tensor, state: Any) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import facula
 from facula import _core
 from facula._core import Tensor
 
@@ -295,7 +296,9 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
         contents = ELLIPSIS if data.is_meta else "[]" if is_empty else _contents_str(data, indent)
     else:
         contents = tensor_contents
-    return _with_suffixes(prefix + contents, suffixes, indent)
+    text = _with_suffixes(prefix + contents, suffixes, indent)
+    is_other_parameter = name != "tensor" and isinstance(tensor, facula.nn.Parameter)
+    return f"Parameter({text})" if is_other_parameter else text
 
 
 def _str(self: Tensor, *, tensor_contents: str | None = None) -> str:

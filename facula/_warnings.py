@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -13,6 +14,19 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _BETWEEN = _PACKAGE, os.path.dirname(os.path.abspath(importlib.__file__)) + os.sep, "<frozen"
 
 
+@functools.lru_cache(maxsize=4096)
+def _is_between(file: str) -> bool:
+    return file.startswith(_BETWEEN)
+
+
+def user_frame() -> FrameType | None:
+    """The frame of the program that called the package; None if the package runs by itself."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
 def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Warn at the line of the program that called the package, however deep in it we are.
 
@@ -20,9 +34,7 @@ def warn_user(message: str | Warning, category: type[Warning] | None = None) -> 
         message: what is to be known.
         category: the kind of warning, ``UserWarning`` if not given.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_BETWEEN):
-        frame = frame.f_back
+    frame = user_frame()
     if frame is None:
         warnings.warn(message, category, stacklevel=2)
         return

@@ -1,4 +1,4 @@
-"""The command ``facula``: ``facula info`` and ``facula run``."""
+"""The command ``facula``: ``info``, ``run``, ``doctor`` and ``view``."""
 
 import sys
 from collections.abc import Sequence
@@ -33,8 +33,40 @@ def info() -> str:
         "threads": facula.get_num_threads(),
         "blas": facula._core._blas_config(),
         "cuda": _cuda_state(),
+        "memory": _memory(),
+        "extras": _extras(),
+        "weights in": facula.hub.get_dir(),
     }
     return "\n".join(f"{name + ':':<17}{fact}" for name, fact in facts.items())
+
+
+def _memory() -> str:
+    import os
+
+    total, free = (os.sysconf(name) for name in ("SC_PHYS_PAGES", "SC_AVPHYS_PAGES"))
+    gib = os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{total * gib:.1f} GiB, of which {free * gib:.1f} are free"
+
+
+def _extras() -> str:
+    """Which extras are installed, and how to get the others."""
+    import re
+    from importlib.metadata import PackageNotFoundError, distribution, requires
+
+    needs: dict[str, list[str]] = {"vision": [], "tensorboard": [], "onnx": [], "cuda": []}
+    for line in requires("facula") or []:
+        named = re.match(r"""([\w.-]+).*extra == ['"](\w+)['"]""", line)
+        if named is not None and named[2] in needs:
+            needs[named[2]].append(named[1])
+    missing = []
+    for extra, packages in needs.items():
+        try:
+            for package in packages:
+                distribution(package)
+        except PackageNotFoundError:
+            missing.append(extra)
+    here = ", ".join(extra for extra in needs if extra not in missing) or "none"
+    return here + (f"; for the others: pip install facula[{','.join(missing)}]" if missing else "")
 
 
 def _cuda_state() -> str:
@@ -57,6 +89,16 @@ def main(argv: Sequence[str] | None = None) -> None:
 
         _launch.main(words[1:])
         return
+    if words[:1] == ["doctor"]:
+        from facula.doctor import _command as doctor
+
+        doctor.main(words[1:])
+        return
+    if words[:1] == ["view"]:
+        from facula.viz import _command as view
+
+        view.main(words[1:])
+        return
     import argparse
 
     parser = argparse.ArgumentParser(prog="facula", description="PyTorch's API in a small package.")
@@ -68,6 +110,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--warm", action="store_true", help="compile ahead what most trainings run on a GPU"
     )
     commands.add_parser("run", help="run a PyTorch program, unchanged: facula run script.py ...")
+    commands.add_parser("doctor", help="run a program and tell of its silent mistakes")
+    commands.add_parser("view", help="a page about a program's loss, a model or a checkpoint")
     arguments = parser.parse_args(words)
     print(info())
     if arguments.command == "info" and arguments.warm:

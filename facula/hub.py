@@ -303,3 +303,11 @@ def _import_hubconf(folder: Path) -> Any:
     finally:
         sys.path.remove(str(folder))
     return module
+
+
+def __getattr__(name: str) -> Any:
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tqdm import tqdm  # type: ignore[import-untyped, unused-ignore]
+
+    return tqdm

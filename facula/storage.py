@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -213,6 +214,9 @@ class TypedStorage:
         return TypedStorage(wrap_storage=untyped, dtype=self.dtype)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # In the place of PyTorch, so that PyTorch reads the pickle: it takes a whole file.
+        if __name__ == "torch.storage":
+            return _load_from_bytes, (_as_file(self),)
         return _rebuild_typed_storage, (self._untyped_storage, self.dtype)
 
 
@@ -227,14 +231,20 @@ def _rebuild_untyped_storage(data: bytes, device: str) -> UntypedStorage:
     return memory.to(device, copy=True).untyped_storage()
 
 
+def _as_file(storage: TypedStorage) -> bytes:
+    from facula.serialization import save
+
+    file = io.BytesIO()
+    save(storage, file, _use_new_zipfile_serialization=False)
+    return file.getvalue()
+
+
 def _load_from_bytes(data: bytes) -> Any:
     """What a plain pickle of PyTorch has in the place of a storage: a whole file, in bytes.
 
     Args:
         data: what PyTorch's ``save`` wrote.
     """
-    import io
-
     from facula.serialization import load
 
     return load(io.BytesIO(data))

@@ -1,6 +1,8 @@
 import hashlib
 import io
 import os
+import sys
+import types
 import zipfile
 from urllib.error import URLError
 
@@ -148,3 +150,12 @@ def test_a_repository_that_is_there_already_is_used(home):
     assert hub.list("someone/models:main") == ["net"]
     with pytest.raises(NotImplementedError, match=r"Clone https://github.com/someone/models \(bra"):
         hub.load("someone/models:other", "net", 2)
+
+
+def test_the_progress_bar_is_that_of_tqdm(monkeypatch):
+    module = types.ModuleType("tqdm")
+    module.tqdm = object()
+    monkeypatch.setitem(sys.modules, "tqdm", module)
+    assert facula.hub.tqdm is module.tqdm
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        facula.hub.nothing  # noqa: B018

@@ -250,6 +250,7 @@ def test_private_names_that_packages_use():
     from facula import _tensor_str
 
     assert facula.torch is facula
+    assert facula.set_vital("Dataloader", "enabled", "True") is None
     facula._assert_async(facula.tensor(1))
     with pytest.raises(RuntimeError, match="single nonzero value"):
         facula._assert_async(facula.tensor(0))
@@ -362,6 +363,9 @@ def test_packages_find_what_pytorch_keeps_in_private_places():
     assert facula._C._is_tracing() is False
     assert not isinstance(facula.ones(1), _distributed_rpc.PyRRef)
     assert isinstance(facula.nn.Parameter, facula.nn.parameter._ParameterMeta)
+    assert not isinstance(facula.add, facula._C.ScriptMethod)
+    layer, mixin = facula.nn.ConvTranspose2d(1, 1, 1), facula.nn.modules.conv._ConvTransposeMixin
+    assert not isinstance(layer, mixin) and issubclass(mixin, type(layer).__base__)
 
 
 def test_hash_of_one_number_is_its_bits_and_not_its_memory():

@@ -71,7 +71,6 @@ LEFT_OUT = {
     r"rpc|.*RRef.*|distributed": "remote calls",
     r".*SymInt.*|Sym(Int|Bool|Float)|sym_.*": "symbolic sizes of compilers",
     r"MaskedTensor|masked_tensor|as_masked_tensor|is_masked_tensor": "masked tensors as a type",
-    r"(bits|u?int)\d+(x\d+)?|bit|float4_.*": "dtypes of less than a byte",
 }
 
 UNDOCUMENTED = "functions that PyTorch does not document"

@@ -122,6 +122,7 @@ bool dims_from_object(PyObject* object, Dims& out) {
 }
 
 Dims dims_from_args(const char* op, const nb::args& args) {
+  check_type(args.size() > 0, op, ": expected ints or one tuple of ints, got nothing.");
   Dims dims;
   PyObject* list = args.size() == 1 && (PyTuple_Check(args[0].ptr()) || PyList_Check(args[0].ptr()))
                        ? args[0].ptr()

@@ -107,7 +107,12 @@ void retain_grad(const Tensor& x) {
 
 Node* node_of(PyObject* self) { return static_cast<Node*>(self); }
 
-PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self)->name); }
+PyObject* node_name(PyObject* self, PyObject*) {
+  Node* node = node_of(self);
+  // PyTorch's name of this one has the namespace of its C++ class, unlike that of its Python type.
+  return PyUnicode_FromString(node->is_accumulator ? "torch::autograd::AccumulateGrad"
+                                                   : node->name);
+}
 
 PyObject* node_next_functions(PyObject* self, void*) {
   Node* node = node_of(self);
@@ -139,6 +144,10 @@ PyObject* node_post_hooks(PyObject* self, PyObject*) {
 }
 PyObject* node_sequence_nr(PyObject* self, PyObject*) {
   return PyLong_FromUnsignedLongLong(node_of(self)->sequence_nr);
+}
+PyObject* node_location(PyObject* self, PyObject*) {
+  const std::string place = node_of(self)->location.describe();
+  return PyUnicode_FromStringAndSize(place.data(), static_cast<Py_ssize_t>(place.size()));
 }
 // What gradients that come to the node look like: one for each output of its operation.
 PyObject* node_input_metadata(PyObject* self, void*) {
@@ -197,6 +206,8 @@ void init_node_type(PyObject* module) {
       {"_prehooks", node_pre_hooks, METH_NOARGS, "The dict of hooks that run before the node."},
       {"_sequence_nr", node_sequence_nr, METH_NOARGS,
        "The place of the operation in the order of execution."},
+      {"_location", node_location, METH_NOARGS,
+       "The line of the program that recorded the operation, as 'train.py:12'."},
       {"__dir__", node_dir, METH_NOARGS, "The attributes, those of saved tensors among them."},
       {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef properties[] = {

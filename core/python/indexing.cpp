@@ -129,7 +129,8 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
     check_index(x.dim() > 0,
                 "index: a 0-d tensor has no dimension to index. Use item() for its number.");
     if (x.dim() <= dim)
-      fail(ErrorKind::Index, "index: expected at most ", dim, " indices, got more.");
+      fail(ErrorKind::Index, "index: expected at most ", dim,
+           " indices, got more. (too many indices)");
     int64_t size = x.size(dim);
     check_index(number >= -size && number < size, "index: expected an index from ", -size, " to ",
                 size - 1, " for dimension ", dim + selection.n_gone, ", got ", number, ". (index ",
@@ -177,7 +178,8 @@ Selection take_apart(const Tensor& x, PyObject* given, bool is_read) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     used += dims_used(PyTuple_GET_ITEM(key, i));
   }
-  check_index(used <= x.dim(), "index: expected at most ", x.dim(), " indices, got ", used, ".");
+  check_index(used <= x.dim(), "index: expected at most ", x.dim(), " indices, got ", used,
+              ". (too many indices for tensor of dimension ", x.dim(), ")");
   bool seen = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* part = PyTuple_GET_ITEM(key, i);
@@ -223,7 +225,13 @@ Tensor without_leading_ones(const Tensor& value, int64_t n_dims) {
 Tensor value_tensor(const Tensor& x, PyObject* value) {
   if (is_tensor(value)) return as_tensor(value);
   Scalar number;
-  if (number_from_object(value, number)) {
+  bool is_number = number_from_object(value, number);
+  bool is_large = is_number ? number.kind() == Scalar::Kind::UInt && x.dtype() != DType::UInt64
+                            : PyLong_Check(value);
+  if (is_large)
+    fail(ErrorKind::Value, "setitem: expected a number in the range of int64 for a ", x,
+         " tensor. (Overflow when unpacking long long)");
+  if (is_number) {
     check_number("setitem", number, x.dtype());
     return scalar_tensor(number, x.dtype(), x.device());
   }
@@ -243,7 +251,7 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) {
       if (!is_tensor(value)) v = to_dtype(v, x.dtype());
       if (v.dim() == 0 && v.device() != x.device()) v = to(v, x.device(), x.dtype(), false);
       Tensor target = selection.view;
-      index_put_(target, selection.indices, v);
+      index_put_(target, selection.indices, without_leading_ones(v, 0));
     } else if (v.dim() == 0 && v.is_cpu() && selection.view.dim() > 0) {
       fill_(selection.view, v);
     } else {

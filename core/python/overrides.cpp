@@ -84,6 +84,12 @@ struct Parameter {
   unsigned kinds;
 };
 
+struct Parameters {
+  std::vector<Parameter> named;  // those that may be given by position come first
+  size_t n_positional = 0;
+  unsigned rest = 0;  // what may stand for *args
+};
+
 // Once called, a Python function that is an operation enters like a bound one.
 struct Composed {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -91,9 +97,9 @@ struct Composed {
   PyObject* check;  // or null
   PyObject* dict;
   PyObject* weakrefs;
-  std::vector<Parameter>* parameters;  // null until the first call
-  bool is_method;                      // else it does not bind, as builtin functions do not
-  bool is_private;                     // only transforms see it
+  Parameters* parameters;  // null until the first call
+  bool is_method;          // else it does not bind, as builtin functions do not
+  bool is_private;         // only transforms see it
 };
 
 Composed* composed(PyObject* object) { return reinterpret_cast<Composed*>(object); }
@@ -134,23 +140,27 @@ unsigned kinds_of(std::string_view hint, bool is_of_networks) {
   return kinds;
 }
 
-std::vector<Parameter> read_parameters(nb::object function) {
-  std::vector<Parameter> parameters;
+Parameters read_parameters(nb::object function) {
+  Parameters parameters;
   while (nb::hasattr(function, "__wrapped__")) function = function.attr("__wrapped__");
   if (!PyFunction_Check(function.ptr())) return parameters;
   nb::object code = function.attr("__code__"), hints = function.attr("__annotations__");
   nb::object names = code.attr("co_varnames"), home = function.attr("__module__");
   bool is_of_networks =
       nb::isinstance<nb::str>(home) && std::strncmp(nb::str(home).c_str(), "facula.nn.", 10) == 0;
-  auto n = nb::cast<Py_ssize_t>(code.attr("co_argcount")) +
-           nb::cast<Py_ssize_t>(code.attr("co_kwonlyargcount"));
-  for (Py_ssize_t i = 0; i < n; ++i) {
+  auto parameter = [&](Py_ssize_t i) {
     nb::object name = names[i], hint = hints.attr("get")(name);
     unsigned kinds = 0;
     if (nb::isinstance<nb::str>(hint)) kinds = kinds_of(nb::str(hint).c_str(), is_of_networks);
     if (hint.ptr() == reinterpret_cast<PyObject*>(tensor_type)) kinds = kTensor;
-    parameters.push_back({name.ptr(), kinds});
-  }
+    return Parameter{name.ptr(), kinds};
+  };
+  parameters.n_positional = nb::cast<size_t>(code.attr("co_argcount"));
+  auto n = nb::cast<Py_ssize_t>(code.attr("co_argcount")) +
+           nb::cast<Py_ssize_t>(code.attr("co_kwonlyargcount"));
+  for (Py_ssize_t i = 0; i < n; ++i) parameters.named.push_back(parameter(i));
+  // The name of *args follows those of all others.
+  if (nb::cast<int>(code.attr("co_flags")) & CO_VARARGS) parameters.rest = parameter(n).kinds;
   return parameters;
 }
 
@@ -181,14 +191,16 @@ bool surely_fits(PyObject* value, unsigned kinds) {
   return false;
 }
 
-bool all_surely_fit(const std::vector<Parameter>& parameters, const seam::Arguments& args) {
-  size_t n = std::min(args.n, parameters.size());
-  for (size_t i = 0; i < n; ++i)
-    if (!surely_fits(args.values[i], parameters[i].kinds)) return false;
+bool all_surely_fit(const Parameters& parameters, const seam::Arguments& args) {
+  for (size_t i = 0; i < args.n; ++i) {
+    bool is_rest = i >= parameters.n_positional;
+    if (!surely_fits(args.values[i], is_rest ? parameters.rest : parameters.named[i].kinds))
+      return false;
+  }
   if (!args.names) return true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(args.names, i);
-    for (const Parameter& parameter : parameters)
+    for (const Parameter& parameter : parameters.named)
       if (parameter.name == name && !surely_fits(args.values[args.n + i], parameter.kinds))
         return false;
   }
@@ -213,7 +225,7 @@ PyObject* operation_call(PyObject* object, PyObject* const* values, size_t n_fla
   if (was_used && seam::enter(operation, args, result)) return result;
   if (!self->parameters) {
     PyObject* done = guarded([&] {
-      self->parameters = new std::vector<Parameter>(read_parameters(nb::borrow(self->function)));
+      self->parameters = new Parameters(read_parameters(nb::borrow(self->function)));
       return Py_None;
     });
     if (!done) return nullptr;

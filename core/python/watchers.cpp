@@ -235,29 +235,30 @@ nb::list Recorder::events() const {
 // ---- functions of Python
 
 // Calls before(name, args, kwargs) and, if the operation did not raise, after(name, args, kwargs,
-// result); each may be None.
+// result), for the operations whose names are in a set; each of the three may be None.
 class Observer : public seam::Watcher {
  public:
-  Observer(nb::object after, nb::object before)
-      : after_(std::move(after)), before_(std::move(before)) {}
+  Observer(nb::object after, nb::object before, nb::object names)
+      : after_(std::move(after)), before_(std::move(before)), names_(std::move(names)) {}
   void begin(PyObject* name, const seam::Arguments& args) override {
-    names_.push_back(nb::borrow(name));
-    if (before_.is_none()) return;
+    const bool is_wanted = names_.is_none() || PySet_Contains(names_.ptr(), name) == 1;
+    under_way_.push_back(is_wanted ? nb::borrow(name) : nb::object());
+    if (!is_wanted || before_.is_none()) return;
     auto [positional, named] = seam::unpack(args);
     before_(nb::handle(name), positional, named);
   }
   void end(const seam::Arguments& args, PyObject* result) override {
-    if (names_.empty()) return;  // began before the observer did
-    nb::object name = std::move(names_.back());
-    names_.pop_back();
-    if (!result || after_.is_none()) return;
+    if (under_way_.empty()) return;  // began before the observer did
+    nb::object name = std::move(under_way_.back());
+    under_way_.pop_back();
+    if (!name.is_valid() || !result || after_.is_none()) return;
     auto [positional, named] = seam::unpack(args);
     after_(name, positional, named, nb::handle(result));
   }
 
  private:
-  nb::object after_, before_;
-  std::vector<nb::object> names_;  // of the operations under way
+  nb::object after_, before_, names_;
+  std::vector<nb::object> under_way_;  // names of the operations, null for those not wanted
 };
 
 }  // namespace
@@ -292,7 +293,8 @@ FACULA_BINDINGS {
       },
       "handle"_a);
   nb::class_<Observer>(m, "_Observer", "Calls functions before and after operations.")
-      .def(nb::init<nb::object, nb::object>(), "after"_a.none(), "before"_a.none() = nb::none())
+      .def(nb::init<nb::object, nb::object, nb::object>(), "after"_a.none(),
+           "before"_a.none() = nb::none(), "names"_a.none() = nb::none())
       .def("start",
            [](nb::handle self) {
              seam::add_watcher(&nb::cast<Observer&>(self));

@@ -42,6 +42,7 @@ _NO_GRAPH = "there is no TorchScript graph. torch.fx.symbolic_trace gives a grap
 Graph = refusing_class("torch._C.Graph", _NO_GRAPH)
 Node = refusing_class("torch._C.Node", _NO_GRAPH)
 Value = refusing_class("torch._C.Value", _NO_GRAPH)
+ScriptMethod = refusing_class("torch._C.ScriptMethod", _NO_GRAPH)
 
 
 def _is_tracing() -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from facula._core import Tensor
-from facula.func._batching._batch import BatchedTensor
+from facula.func._batching._batch import Batch, BatchedTensor
 
 
 def is_batchedtensor(tensor: Tensor) -> bool:
@@ -52,11 +52,27 @@ def maybe_get_bdim(tensor: Tensor) -> int:
     return 0 if is_batchedtensor(tensor) else -1
 
 
+def _add_batch_dim(tensor: Tensor, in_dim: int, level: Any) -> Tensor:
+    """One example of a tensor, in the ``vmap`` that hands out the level."""
+    return _known(level).wrap(tensor.movedim(in_dim, 0))
+
+
+def _remove_batch_dim(tensor: Tensor, level: Any, batch_size: int, out_dim: int) -> Tensor:
+    """All examples of what is one in the ``vmap`` of the level."""
+    physical: Tensor = _known(level).all_of(tensor).movedim(0, out_dim)
+    return physical
+
+
+def _known(level: Any) -> Batch:
+    """The level of a ``vmap`` that runs; there are no others."""
+    return level if isinstance(level, Batch) else _refuse()
+
+
 def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
     raise RuntimeError(
-        "torch._C._functorch: levels of vmap are not entered by hand in Facula. Call "
-        "torch.func.vmap with a function of the tensors."
+        "torch._C._functorch: levels of vmap are not entered by hand in Facula. Use torch.vmap, "
+        "with a function of the tensors."
     )
 
 
-_add_batch_dim = _remove_batch_dim = _vmap_increment_nesting = _vmap_decrement_nesting = _refuse
+_vmap_increment_nesting = _vmap_decrement_nesting = _refuse

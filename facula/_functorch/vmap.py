@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from facula._C._functorch import _add_batch_dim as _add_batch_dim
+from facula._C._functorch import _remove_batch_dim as _remove_batch_dim
 from facula._core import Tensor
 from facula._refusing import refusing
 from facula.func import vmap
@@ -17,11 +19,22 @@ _LEVELS = (
     "tensors. Use torch.vmap."
 )
 
-_add_batch_dim = refusing("torch._functorch.vmap._add_batch_dim", _LEVELS)
-_remove_batch_dim = refusing("torch._functorch.vmap._remove_batch_dim", _LEVELS)
-_maybe_remove_batch_dim = refusing("torch._functorch.vmap._maybe_remove_batch_dim", _LEVELS)
 _create_batched_inputs = refusing("torch._functorch.vmap._create_batched_inputs", _LEVELS)
 _unwrap_batched = refusing("torch._functorch.vmap._unwrap_batched", _LEVELS)
+
+
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: Any, batch_size: int, out_dim: int | None
+) -> Any:
+    """All examples of a result; the result itself where it is the same for all."""
+    if out_dim is None:
+        return batched_output
+    if not isinstance(batched_output, Tensor):
+        raise ValueError(
+            f"vmap: {name} must return tensors, got {type(batched_output).__name__}. Give results "
+            "that are not batched out_dim None."
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
 
 
 def _get_name(func: Callable[..., Any]) -> str:

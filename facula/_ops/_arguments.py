@@ -90,7 +90,7 @@ def _refusal(name: str, argument: str, value: Any, kinds: list[str]) -> Exceptio
     *most, last = dict.fromkeys(_words(kind) for kind in kinds)
     expected = f"{', '.join(most)} or {last}" if most else last
     convert = advice(value) if "Tensor" in kinds else ""
-    text = f"{name}: expected {expected} as {argument}, got {_described(value)}.{convert}"
+    text = f"{name}: expected {expected} as {argument}, got {described(value)}.{convert}"
     if _is_short(value):
         return TypeError(text)
     # PyTorch has these types for an int of more than 64 bits where a shorter one would do.
@@ -144,8 +144,8 @@ def explain(text: str, args: list[Any], kwargs: dict[str, Any]) -> Exception:
         kinds = [kind for p in problems if p[:2] == (first, argument) for kind in p[3]]
         return _refusal(name, argument, value, kinds)
     is_method = all("(self" in signature for signature in signatures)
-    given = [_described(x) for x in args[is_method:]]
-    given += [f"{key}={_described(x)}" for key, x in kwargs.items()]
+    given = [described(x) for x in args[is_method:]]
+    given += [f"{key}={described(x)}" for key, x in kwargs.items()]
     expected = " or ".join(
         signature[signature.index("(") :].replace("(self, ", "(").replace("(self)", "()")
         for signature in signatures
@@ -250,10 +250,14 @@ def _words(kind: str) -> str:
     return kind if kind == "None" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
     """The type, that of a list with the types in it."""
+    from facula._absent_types import AbsentDType  # needed for an error only
+
     if isinstance(value, int) and value.bit_length() > 63:
         return "an int of more than 64 bits"
+    if isinstance(value, AbsentDType):
+        return f"{value}, of which there are no tensors"
     if not isinstance(value, (list, tuple)) or not value:
         return type_name(value)
     inside = " | ".join(dict.fromkeys(type_name(x) for x in value))

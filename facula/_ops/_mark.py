@@ -18,7 +18,7 @@ from facula._ops._arguments import check_arguments
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 METHODS: dict[str, Callable[..., Any]] = {}  # what facula._tensor attaches to Tensor, by name
-# Those that vmap does one example at a time, as a whole.
+# Those that vmap sees as a whole: it has a rule for them, or does one example at a time.
 LOOPED: set[Callable[..., Any]] = set()
 _FUNCTIONS: set[Callable[..., Any]] = set()  # the operations that are more than methods
 

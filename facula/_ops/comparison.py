@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._mark import looks_at_values, operation
+from facula._ops._mark import operation
 from facula._ops._out import into
 
 
@@ -73,7 +73,6 @@ def allclose(
 
 
 @operation
-@looks_at_values
 def isin(
     elements: Tensor | float,
     test_elements: Tensor | float,
@@ -129,12 +128,13 @@ def _are_among(elements: Tensor, test_elements: Tensor) -> Tensor:
     if dtype in _SIGNED:
         # Numbers are equal where their bits are.
         values, tests = values.view(_SIGNED[dtype]), tests.view(_SIGNED[dtype])
-    if tests.is_floating_point() and not tests.is_meta:
-        # NaN equals nothing, and has no place in an order.
-        tests = tests[~tests.isnan()]
     if tests.numel() == 0:
         return _core.zeros(values.shape, dtype=_core.bool, device=values.device)
-    ordered = tests.sort()[0]
+    # NaN equals nothing, and has no place in an order: as infinity it comes behind all others.
+    is_nan = tests.isnan() if tests.is_floating_point() else None
+    ordered = (tests if is_nan is None else tests.masked_fill(is_nan, float("inf"))).sort()[0]
     place = _core.searchsorted(ordered, values.reshape(-1))
-    found: Tensor = ordered[place.clamp_max(tests.numel() - 1)].reshape(values.shape) == values
-    return found
+    found: Tensor = ordered[place.clamp_max(tests.numel() - 1)] == values.reshape(-1)
+    if is_nan is not None:
+        found = found & (place < (~is_nan).sum())
+    return found.reshape(values.shape)

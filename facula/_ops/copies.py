@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 from facula import _core
@@ -17,7 +18,7 @@ def _copy_of(
 ) -> Callable[..., Any]:
     """The operation ``name``: contiguous copies of what ``view`` makes of a tensor."""
 
-    def stored(copy: Tensor, out: Tensor | None) -> Tensor:
+    def stored(copy: Tensor, out: Any) -> Tensor:
         if out is not None and not isinstance(out, Tensor):
             raise TypeError(f"{name}: expected a tensor as out, got {type_name(out)}.")
         if out is not None and out.dtype != copy.dtype:
@@ -25,6 +26,8 @@ def _copy_of(
         return into(name, out, copy)
 
     def copied(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is not None and not isinstance(out, (Tensor, list, tuple)):
+            raise TypeError(f"{name}: expected a tensor as out, got {type_name(out)}.")
         made = view(input, *args, **kwargs)
         if isinstance(made, Tensor):
             return stored(made.clone(memory_format=_core.contiguous_format), out)
@@ -66,21 +69,28 @@ def _narrowed(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     # An IndexError of narrow, but not of PyTorch's copy.
     if type(dim) is int and input.dim() <= dim < 2**63:
         raise RuntimeError(f"narrow_copy: dim {dim} is out of range for {tuple(input.shape)}.")
-    return _core.narrow(input, dim, start, length)
+    # Unlike narrow, PyTorch's copy has no form for a tensor as start.
+    return _core.narrow(input, dim, index(start) if isinstance(start, Tensor) else start, length)
 
 
-def _viewed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def _expanded(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
+    return input.expand(size=size)
+
+
+def _viewed(input: Tensor, size: Any = None, *, dtype: Any = None) -> Tensor:
     """A view where there is one; the copy of another shape needs none."""
-    if args and not isinstance(args[0], _core.dtype):
-        return input.reshape(*args)
-    return input.view(*args, **kwargs)
+    if dtype is None and not isinstance(size, _core.dtype):
+        return _core.reshape(input, size)
+    if dtype is not None and size is not None:
+        raise TypeError("view_copy: expected a size or a dtype, got both.")
+    return input.view(size if dtype is None else dtype)
 
 
 alias_copy = _copy_of("alias_copy", lambda x: x, "x")
 as_strided_copy = _copy_of("as_strided_copy", _core.as_strided, "x, (2,), (1,)")
 detach_copy = _copy_of("detach_copy", _core.detach, "x")
 diagonal_copy = _copy_of("diagonal_copy", _core.diagonal, "x")
-expand_copy = _copy_of("expand_copy", lambda x, size, **kwargs: x.expand(size), "x, (3, 2, 2)")
+expand_copy = _copy_of("expand_copy", _expanded, "x, (3, 2, 2)")
 narrow_copy = _copy_of("narrow_copy", _narrowed, "x, 0, 0, 1", method=True)
 permute_copy = _copy_of("permute_copy", _core.permute, "x, (1, 0)")
 select_copy = _copy_of("select_copy", _core.select, "x, 0, 0")

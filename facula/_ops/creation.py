@@ -10,6 +10,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops._arguments import type_name
 from facula._ops._mark import operation
 from facula._ops._out import into
 from facula._ops.shapes import unpacked
@@ -354,8 +355,14 @@ def _triangle_indices(
 ) -> Tensor:
     if row < 0 or col < 0:
         raise RuntimeError(f"{name}: expected row and col >= 0, got {row} and {col}.")
-    dtype = _core.int64 if dtype is None else dtype
-    if _core.empty(0, device=device).is_meta:
+    if dtype is not None and not isinstance(dtype, (_core.dtype, type)):
+        raise TypeError(f"{name}: expected a dtype as dtype, got {type_name(dtype)}.")
+    wish: Any = _core.int64 if dtype is None else dtype
+    made = _core.empty(0, dtype=wish, device=device)
+    dtype = made.dtype
+    if dtype not in (_core.int32, _core.int64):
+        raise NotImplementedError(f"{name}: expected a dtype of int32 or int64, got {dtype}.")
+    if made.is_meta:
         first = _core.arange(row, device="cpu") + offset
         n_lower = int((first + is_lower).clamp(0, col).sum())
         n = n_lower if is_lower else row * col - n_lower

@@ -62,7 +62,7 @@ def hash_tensor(
     kept = [d for d in range(x.dim()) if d not in dims]
     # Not -1, which would be any number where the sizes that are kept have a zero.
     n_hashed = math.prod(x.size(d) for d in dims)
-    lines = bits.permute(*dims, *kept).reshape(n_hashed, *[x.size(d) for d in kept])
+    lines = bits.permute((*dims, *kept)).reshape(n_hashed, *[x.size(d) for d in kept])
     while lines.size(0) > 1:
         half = lines.size(0) // 2
         joined = lines[:half] ^ lines[half : 2 * half]

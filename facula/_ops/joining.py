@@ -108,6 +108,11 @@ def tensor_split(
     size = input.size(dim)
     sections: Any = indices_or_sections
     if isinstance(sections, Tensor):
+        if sections.dtype != _core.int64 or sections.dim() > 1:
+            raise RuntimeError(
+                f"tensor_split: expected a number or a vector of int64 as indices_or_sections, got "
+                f"{sections.dtype} {tuple(sections.shape)}."
+            )
         sections = sections.tolist()
     if isinstance(sections, int):
         if sections <= 0:
@@ -144,7 +149,7 @@ def _even_split(
 
 
 @operation(method=True)
-def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Split a tensor along dimension 1, or a vector along its only one.
 
     Args:
@@ -160,7 +165,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 
 @operation(method=True)
-def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Split a tensor of two or more dimensions along dimension 0.
 
     Args:
@@ -175,7 +180,7 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 
 @operation(method=True)
-def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Split a tensor of three or more dimensions along dimension 2.
 
     Args:

@@ -317,7 +317,7 @@ def svd(
 
 @operation(method=True)
 def lu(
-    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None
+    A: Tensor, pivot: bool = True, get_infos: Any = False, out: Sequence[Tensor] | None = None
 ) -> tuple[Tensor, ...]:
     """The factors of ``A = P L U`` in one matrix, and the rows that were swapped.
 

@@ -54,12 +54,11 @@ def cdist(
     if p < 0:
         raise RuntimeError(f"cdist: expected p >= 0, got {p}.")
     modes = {
-        None: None,
         "use_mm_for_euclid_dist_if_necessary": None,
         "use_mm_for_euclid_dist": True,
         "donot_use_mm_for_euclid_dist": False,
     }
-    if compute_mode not in modes:
+    if compute_mode not in list(modes):  # a list compares, where a dict asks for a hash
         raise ValueError(f"cdist: {compute_mode!r} is not a valid compute_mode.")
     uses_mm = modes[compute_mode]
     if uses_mm is None:

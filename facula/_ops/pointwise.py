@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._arguments import wrap_dim
+from facula._ops._arguments import type_name, wrap_dim
 from facula._ops._mark import operation
 from facula._ops._out import into, into_each
 
@@ -33,6 +34,11 @@ def float_power(input: Any, exponent: Any, *, out: Tensor | None = None) -> Tens
 
 
 def _power_dtype(input: Any, exponent: Any) -> Any:
+    for name, x in (("input", input), ("exponent", exponent)):
+        if not isinstance(x, (Tensor, Number)):
+            raise TypeError(
+                f"float_power: expected a tensor or a number as {name}, got {type_name(x)}."
+            )
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise TypeError("float_power: expected at least one tensor, got two numbers.")
     is_complex = any(
@@ -132,6 +138,12 @@ def diff(
         raise RuntimeError("diff: expected at least one dimension, got a 0-d tensor.")
     if n < 0:
         raise RuntimeError(f"diff: expected n >= 0, got {n}.")
+    for name, more in (("prepend", prepend), ("append", append)):
+        if more is not None and more.dim() != input.dim():
+            raise RuntimeError(
+                f"diff: expected {name} of as many dimensions as the input, {input.dim()}, got "
+                f"{more.dim()}."
+            )
     if n == 0:
         # A tensor of its own; prepend and append are for differences.
         return into("diff", out, _core.zeros_like(input).copy_(input))
@@ -187,6 +199,8 @@ def gradient(
 
 
 def _spacings(spacing: Any, dims: list[int]) -> list[Any]:
+    if isinstance(spacing, Tensor) and spacing.dim() == 0:
+        spacing = spacing.item()  # a number, not the places of points
     if not isinstance(spacing, (list, tuple)):
         return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):

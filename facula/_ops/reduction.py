@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from facula import _core, return_types
@@ -228,6 +229,8 @@ def histc(
     if (high - low) * bins > finfo(x.dtype).max / 2:
         # Everything is made smaller, where nothing overflows.
         x, low, high = x.double() * 2.0**-128, low * 2.0**-128, high * 2.0**-128
+    if x.dtype in (_core.float16, _core.bfloat16):
+        x = x.float()  # in 16 bits, an element's place in the range is rounded past ends of bins
     # Counted in integers: 16-bit floats have no 2049 or 257.
     if x.device.type == "cpu" and x.dtype in (_core.float32, _core.float64):
         return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))
@@ -279,7 +282,7 @@ def histogram(
         )
     x = input.detach().reshape(-1)
     if isinstance(bins, Tensor):
-        edges = bins.to(input.dtype)
+        edges = bins.to(input.dtype, copy=True)
     else:
         if bins <= 0:
             raise RuntimeError(f"histogram: expected bins > 0, got {bins}.")
@@ -289,11 +292,10 @@ def histogram(
         edges = _core.linspace(*ends, bins + 1, dtype=input.dtype, device=input.device)
     amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
     is_inside = (x >= edges[0]) & (x <= edges[-1])
-    x, amount = x[is_inside], amount[is_inside]
     n_bins = edges.numel() - 1
-    place = (_core.searchsorted(edges, x, right=True) - 1).clamp_max(n_bins - 1)
+    place = (_core.searchsorted(edges, x, right=True) - 1).clamp(0, n_bins - 1)
     counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
-    counts.scatter_add_(0, place, amount)
+    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
     if density:
         counts = counts / counts.sum() / edges.diff()
     if out is not None:
@@ -304,7 +306,7 @@ def histogram(
 @operation
 def histogramdd(
     input: Tensor,
-    bins: Any,
+    bins: int | Sequence[int] | Sequence[Tensor],
     *,
     range: Any = None,
     weight: Tensor | None = None,
@@ -357,10 +359,11 @@ def histogramdd(
         n_bins = along.numel() - 1
         column = (_core.searchsorted(along, x, right=True) - 1).clamp(0, n_bins - 1)
         place = place * n_bins + column
-        edges.append(along)
+        # Unlike histogram, PyTorch returns the edges that it was given.
+        edges.append(n.to(input.dtype) if isinstance(n, Tensor) else along)
         volumes = volumes.unsqueeze(-1) * along.diff()
     counts = _core.zeros(volumes.numel(), dtype=input.dtype, device=input.device)
-    counts.scatter_add_(0, place[is_inside], amount[is_inside])
+    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
     counts = counts.reshape(volumes.shape)
     if density:
         counts = counts / counts.sum() / volumes

@@ -8,7 +8,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._arguments import wrap_dim
+from facula._ops._arguments import type_name, wrap_dim
 from facula._ops._mark import looks_at_values, operation
 
 
@@ -61,7 +61,13 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
         >>> a.shape, b.shape
         (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    return broadcast_for("broadcast_tensors", *unpacked(tensors))
+    given = unpacked(tensors)
+    for t in given:
+        if not isinstance(t, Tensor):
+            raise TypeError(
+                f"broadcast_tensors: expected a tensor as each of tensors, got {type_name(t)}."
+            )
+    return broadcast_for("broadcast_tensors", *given)
 
 
 def broadcast_for(name: str, *tensors: Tensor) -> tuple[Tensor, ...]:

@@ -5,6 +5,7 @@ What is here takes dense tensors, and imports the rest when it is first needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from facula import _core
@@ -395,7 +396,9 @@ def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
 
 
 @operation(method="only")
-def to_sparse_bsr(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+def to_sparse_bsr(
+    input: Tensor, blocksize: int | Sequence[int], dense_dim: int | None = None
+) -> Tensor:
     """The matrix in layout ``sparse_bsr``, of its blocks that are not all zero, row by row.
 
     Args:
@@ -412,7 +415,9 @@ def to_sparse_bsr(input: Tensor, blocksize: Any, dense_dim: int | None = None) -
 
 
 @operation(method="only")
-def to_sparse_bsc(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+def to_sparse_bsc(
+    input: Tensor, blocksize: int | Sequence[int], dense_dim: int | None = None
+) -> Tensor:
     """The matrix in layout ``sparse_bsc``, of its blocks that are not all zero, column by column.
 
     Args:

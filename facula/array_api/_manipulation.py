@@ -118,7 +118,8 @@ def moveaxis(
         >>> facula.array_api.moveaxis(facula.ones(2, 3, 4), 0, -1).shape
         torch.Size([3, 4, 2])
     """
-    return facula.movedim(x, source, destination)
+    sources, places = ((dims,) if isinstance(dims, int) else dims for dims in (source, destination))
+    return facula.movedim(x, sources, places)
 
 
 def permute_dims(x: Tensor, /, axes: tuple[int, ...]) -> Tensor:

@@ -15,6 +15,14 @@ from facula.compat._refusals import REFUSALS, NotInFacula, sentence
 from facula.compat._versions import versions
 from facula.torch_version import TorchVersion
 
+# What plain pickles call: named as PyTorch has them, so that PyTorch reads the pickles too.
+_REBUILDERS = {
+    "facula._tensor": "_rebuild_from_type_v2",
+    "facula._utils": "_rebuild_meta_tensor_no_storage _rebuild_parameter "
+    "_rebuild_parameter_with_state _rebuild_sparse_tensor _rebuild_tensor_v2 _rebuild_tensor_v3",
+    "facula.storage": "_load_from_bytes",
+}
+
 
 def dress(name: str, module: ModuleType) -> None:
     """Make one of our modules, which is loaded, answer as the other package's.
@@ -37,6 +45,8 @@ def dress(name: str, module: ModuleType) -> None:
     elif name in ("facula.vision", "facula.vision.version"):
         module.__version__ = versions()["torchvision"]  # type: ignore[attr-defined]
     _rename_classes(name, theirs, module)
+    for function in _REBUILDERS.get(name, "").split():
+        vars(module)[function].__module__ = theirs
     if name != "facula._core":
         # Into the dict: a module with settings may refuse to be given other attributes.
         vars(module)["__getattr__"] = _explainer(theirs, vars(module).get("__getattr__"), module)

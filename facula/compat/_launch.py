@@ -3,7 +3,8 @@
 Note [As python does]
 The program is the module ``__main__`` itself, a fresh one, so classes that it pickles are found
 there again, by its children too. An exception of the program is shown here, without the frames of
-this file, and in the order of the interpreter: ``sys.last_exc``, ``sys.excepthook``, exit status.
+this file and of the doctor, and in the order of the interpreter: ``sys.last_exc``,
+``sys.excepthook``, exit status.
 """
 
 from __future__ import annotations
@@ -84,9 +85,8 @@ def main(argv: list[str]) -> None:
     Args:
         argv: what follows ``facula run`` on the command line.
     """
-    options = _Options(argv)
     try:
-        _run(options)
+        run(argv)
         return
     except SystemExit:
         raise
@@ -96,7 +96,13 @@ def main(argv: list[str]) -> None:
     _end_with(ended_by)
 
 
-def _run(options: _Options) -> None:
+def run(argv: list[str]) -> None:
+    """Run a program; what it raises goes on to the caller.
+
+    Args:
+        argv: the options, the program and its arguments, as for :func:`main`.
+    """
+    options = _Options(argv)
     sys.modules["__main__"] = program = ModuleType("__main__")
     program.__dict__.update(
         __builtins__=sys.modules["builtins"], __annotations__={}, __loader__=BuiltinImporter
@@ -268,13 +274,40 @@ def _end_with(error: BaseException) -> NoReturn:
     sys.exit(1)
 
 
+_OURS = os.path.dirname(__file__) + os.sep  # also what reads the source of an early program
+_DOCTOR = os.path.join(os.path.dirname(os.path.dirname(__file__)), "doctor") + os.sep
+
+
 def _without_launcher(error: BaseException) -> TracebackType | None:
+    """Take our frames off: those of the launcher in front, and of a watch wherever they are."""
     frame = error.__traceback__
-    ours = os.path.dirname(__file__) + os.sep  # also what reads the source of an early program
-    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(ours):
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_OURS):
         frame = frame.tb_next
     error.__traceback__ = frame
-    return frame
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.__traceback__ = _without_watch(one.__traceback__)
+            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return error.__traceback__
+
+
+def _without_watch(frame: TracebackType | None) -> TracebackType | None:
+    """The frames that do not belong to the doctor; the others are unlinked."""
+    while frame is not None and frame.tb_frame.f_code.co_filename.startswith(_DOCTOR):
+        frame = frame.tb_next
+    first = frame
+    while frame is not None:
+        after = frame.tb_next
+        while after is not None and after.tb_frame.f_code.co_filename.startswith(_DOCTOR):
+            after = after.tb_next
+        if after is not frame.tb_next:
+            frame.tb_next = after
+        frame = after
+    return first
 
 
 def _silent(kind: object, error: object, frame: TracebackType | None) -> None:

@@ -95,7 +95,7 @@ REFUSALS = (
         "Call torch.onnx.export; verify=True compares, custom_translation_table adds operations.",
     ),
     Refusal(
-        ("torch.package", "torch.export"),
+        ("torch.package",),
         "programs are not saved with their code",
         "Save the state_dict, or export to ONNX.",
     ),

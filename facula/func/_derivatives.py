@@ -402,7 +402,7 @@ def jacrev(
         start = 0
         for y in outputs:
             n = int(y.numel())
-            blocks = [r[start : start + n].reshape(*y.shape, *r.shape[1:]) for r in rows]
+            blocks = [r[start : start + n].reshape((*y.shape, *r.shape[1:])) for r in rows]
             parts.append(tree_unflatten(blocks, spec))
             start += n
         jacobian = tree_unflatten(parts, seen[0])
@@ -462,7 +462,7 @@ def jacfwd(
             for x in xs:
                 n = int(x.numel())
                 block = whole[start : start + n].movedim(0, -1)
-                blocks.append(block.reshape(*whole.shape[1:], *x.shape))
+                blocks.append(block.reshape((*whole.shape[1:], *x.shape)))
                 start += n
             parts.append(tree_unflatten(blocks, spec))
         jacobian = tree_unflatten(parts, seen[0])

@@ -25,6 +25,7 @@ from facula._transform import (
     with_usual_names,
 )
 from facula.autograd.grad_mode import enable_grad
+from facula.func import _forward_linalg
 from facula.func._batching._batch import writes_to_first
 
 _Function = Callable[..., Any]
@@ -359,6 +360,41 @@ def _add_rows() -> None:
 
 
 _add_rows()
+
+
+# ---- factorisations
+
+
+@_rule("_linalg_cholesky_ex")
+def _cholesky(level: Forward, func: _Function, a: Tensor, upper: bool, *args: Any) -> Any:
+    factor, *rest = func(a, upper, *args)
+    level.set_tangent(factor, _forward_linalg.of_cholesky(factor, level.tangent(a), upper))
+    return (factor, *rest)
+
+
+@_rule("_linalg_eigh")
+def _eigh(level: Forward, func: _Function, a: Tensor, uplo: str, compute_v: bool) -> Any:
+    values, vectors = func(a, uplo, True)
+    tangents = _forward_linalg.of_eigh(values, vectors, level.tangent(a))
+    return _with_tangents(level, (values, vectors), tangents)
+
+
+@_rule("_linalg_eig")
+def _eig(level: Forward, func: _Function, a: Tensor, compute_v: bool) -> Any:
+    values, vectors = func(a, True)
+    tangents = _forward_linalg.of_eig(values, vectors, level.tangent(a))
+    return _with_tangents(level, (values, vectors), tangents)
+
+
+@_rule("_linalg_svd")
+def _svd(level: Forward, func: _Function, a: Tensor, full_matrices: bool, compute_uv: bool) -> Any:
+    u, values, vh = func(a, full_matrices and compute_uv, True)
+    n = int(values.shape[-1])
+    tangents = _forward_linalg.of_svd(u[..., :n], values, vh[..., :n, :], level.tangent(a))
+    # Vectors that belong to no value have no tangent.
+    of_u = _core.constant_pad_nd(tangents[0], (0, int(u.shape[-1]) - n))
+    of_vh = _core.constant_pad_nd(tangents[2], (0, 0, 0, int(vh.shape[-2]) - n))
+    return _with_tangents(level, (u, values, vh), (of_u, tangents[1], of_vh))
 
 
 # ---- anything else

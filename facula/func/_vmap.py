@@ -50,19 +50,20 @@ def vmap(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = tree_flatten(args)
+        leaves, spec = tree_flatten(args, _batches_itself)
         dims = _checked_in_dims(leaves, spec, in_dims)
         n_examples = _batch_size(leaves, dims)
         physical = [
-            leaf if dim is None else leaf.movedim(dim, 0) if dim else leaf
+            leaf if not dim or _batches_itself(leaf) else leaf.movedim(dim, 0)
             for leaf, dim in zip(leaves, dims, strict=True)
         ]
 
         def run(start: int, end: int) -> tuple[list[Any], TreeSpec, list[Any]]:
             batch = Batch(end - start, randomness)
             is_whole = end - start == n_examples
+            part = None if is_whole else slice(start, end)
             examples = [
-                leaf if dim is None else batch.wrap(leaf if is_whole else leaf[start:end])
+                leaf if dim is None else _example(batch, leaf, dim, part)
                 for leaf, dim in zip(physical, dims, strict=True)
             ]
             given = tree_unflatten(examples, spec)
@@ -109,12 +110,27 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     return tensor
 
 
+def _batches_itself(x: Any) -> bool:
+    """Whether an object knows how to become one example, and all again, as tensordict's do."""
+    return hasattr(type(x), "_add_batch_dim")
+
+
+def _example(batch: Batch, x: Any, dim: int, part: slice | None) -> Any:
+    """What stands for one example of an argument, or of a part of the examples."""
+    if not _batches_itself(x):
+        return batch.wrap(x if part is None else x[part])
+    x = x if part is None else x[(slice(None),) * dim + (part,)]
+    return x._add_batch_dim(in_dim=dim, vmap_level=batch)
+
+
 def _outputs(batch: Batch, result: Any, out_dims: Any) -> tuple[list[Any], TreeSpec, list[Any]]:
     outputs, spec, dims = _checked_outputs(result, out_dims)
     return [_output(batch, y, dim) for y, dim in zip(outputs, dims, strict=True)], spec, dims
 
 
 def _output(batch: Batch, y: Any, dim: int | None) -> Any:
+    if _batches_itself(y):
+        return y._maybe_remove_batch_dim("vmap", batch, batch.size, dim)
     if dim is None:
         if batch.has(y):
             raise ValueError(
@@ -155,7 +171,7 @@ def _checked_in_dim(leaf: Any, dim: Any) -> int | None:
         return None
     if not isinstance(dim, int):
         raise ValueError(f"vmap: expected in_dims of ints and None, got {type(dim).__name__}.")
-    if not isinstance(leaf, Tensor):
+    if not isinstance(leaf, Tensor) and not _batches_itself(leaf):
         raise ValueError(
             f"vmap: an argument with in_dim={dim} is no tensor but {type(leaf).__name__}. "
             "Give it in_dim None."
@@ -177,7 +193,7 @@ def _batch_size(leaves: list[Any], dims: list[int | None]) -> int:
 
 
 def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec, list[Any]]:
-    outputs, spec = tree_flatten(result)
+    outputs, spec = tree_flatten(result, _batches_itself)
     dims = broadcast_prefix(out_dims, spec)
     # As in PyTorch, out_dims may be a tuple of one for a function that returns a single tensor.
     if dims is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
@@ -187,7 +203,7 @@ def _checked_outputs(result: Any, out_dims: Any) -> tuple[list[Tensor], TreeSpec
     for output, dim in zip(outputs, dims, strict=True):
         if dim is not None and not isinstance(dim, int):
             raise ValueError(f"vmap: expected out_dims of ints and None, got {type(dim).__name__}.")
-        if not isinstance(output, Tensor) and dim is not None:
+        if not isinstance(output, Tensor) and not _batches_itself(output) and dim is not None:
             raise ValueError(
                 f"vmap: the function must return tensors, got {type(output).__name__}. Give "
                 "results that are not batched out_dim None."

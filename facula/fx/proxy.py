@@ -369,6 +369,10 @@ class Proxy:
             return tracer.create_proxy("call_method", name, args, kwargs)
         if str(orig_method.__module__).endswith(".nn.functional"):
             args, kwargs = _with_defaults(orig_method, args, kwargs)
+        # einsum(equation, [x, y]) is recorded with the operands themselves, as PyTorch does it:
+        # passes look for them among the arguments of the node.
+        if orig_method is facula.einsum and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])
         wished = tracer.graph._target_to_str(name)
         return tracer.create_proxy("call_function", orig_method, args, kwargs, name=wished)
 

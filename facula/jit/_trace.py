@@ -208,5 +208,6 @@ def _check_output(result: Any, strict: bool) -> None:
 
 _get_trace_graph = refusing(
     "torch.jit._get_trace_graph",
-    "there is no TorchScript graph. Use torch.fx.symbolic_trace for a graph of the module.",
+    "there is no TorchScript graph. Use torch.fx.symbolic_trace for a graph of the module, and "
+    "torch.utils.flop_counter.FlopCounterMode to count what it computes.",
 )

@@ -66,8 +66,9 @@ class Parameter(Tensor, metaclass=_MarkedType):
         kept._is_param = True
         return cast(Parameter, kept)
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        pass  # Tensor.__init__ would read the arguments as sizes
+    # Tensor.__init__ would read the arguments as sizes. A subclass may give __new__ other ones.
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
@@ -234,9 +235,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         data = facula.empty(0, device=device, dtype=dtype)
         return cast(UninitializedParameter, _core._make_subclass(cls, data, requires_grad))
 
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        pass
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             data = self.data
@@ -273,13 +271,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[ove
         buffer._is_buffer = True
         return cast(UninitializedBuffer, buffer)
 
-    def __init__(
-        self,
-        requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        persistent: bool = True,
-    ) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
 

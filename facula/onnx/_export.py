@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import facula
 from facula import Tensor, compiler, nn
 from facula._core import _Operation
+from facula.export.dynamic_shapes import Dim
 from facula.fx.node import Node
 from facula.onnx._capture import Capture, OtherSizesFailed
 from facula.onnx._program import ONNXProgram, tensor_proto
@@ -103,7 +104,8 @@ def export(
         external_data: whether large weights are written to a file of their own, ``f`` with
             ``.data`` at its end.
         dynamic_shapes: which dimensions of inputs may have other sizes than the example: for each
-            input, by name or in order, the names of its dynamic dimensions, ``{0: "batch"}``.
+            input, by name or in order, the names of its dynamic dimensions, ``{0: "batch"}``, or
+            :class:`facula.export.Dim` for them.
         custom_translation_table: translations of operations, which are called with the writer of
             :mod:`facula.onnx` and the arguments of the operation, and give the name of the result.
         report: must be False: no reports are written.
@@ -284,7 +286,8 @@ def _axes(name: str, tensor: Tensor, spec: Any) -> dict[int, str]:
         items = list(enumerate(spec))
     axes: dict[int, str] = {}
     for dim, what in items:
-        if what is None or (isinstance(what, int) and what is not True):
+        is_number = isinstance(what, int) and what is not True
+        if what is None or is_number or what is Dim.STATIC:
             continue  # a size that stays
         if not -tensor.dim() <= dim < tensor.dim():
             raise OnnxExporterError(

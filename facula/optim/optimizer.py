@@ -176,6 +176,12 @@ class Optimizer:
                 f"{type(self).__name__}: params must be an iterable of tensors or dicts, got one "
                 f"tensor. Write [tensor]."
             )
+        if callable(getattr(params, "parameters", None)):
+            raise TypeError(
+                f"{type(self).__name__}: params must be an iterable of tensors or dicts, got a "
+                f"module. Write model.parameters(). ({type(params).__name__!r} object is not "
+                "iterable)"
+            )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups: list[Any] = list(params)  # once: params may be a generator

@@ -1,6 +1,7 @@
 # ruff: noqa: F403
 """Checkpoints in PyTorch's formats: read without running anything, written all or nothing."""
 
+import pickle as pickle  # packages take the module that pickles from here
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula._exports import public_names as _public_names

@@ -52,7 +52,8 @@ def load(
         map_location: the device to load to: a device, a dict from devices of the file to others,
             or a function of a storage and its place in the file. By default the device that the
             tensors were on.
-        pickle_module: the module that unpickles trusted files in place of ``pickle``.
+        pickle_module: the module that unpickles in place of ``pickle``; to name one is to trust the
+            file.
         weights_only: PyTorch's spelling of ``not trusted``; True by default.
         mmap: map the tensors from the file at the path ``f`` in place of reading them: pages are
             read when they are used, changes stay in memory, and tensor checksums are not compared.
@@ -96,12 +97,11 @@ def load(
 def _is_trusted(trusted: bool, weights_only: bool | None, pickle_module: Any) -> bool:
     if trusted and weights_only:
         raise ValueError("load: weights_only=True and trusted=True contradict each other.")
-    trusted = trusted or weights_only is False
-    if pickle_module is not None and not trusted:
+    if pickle_module is not None and weights_only:
         raise RuntimeError(
-            "load: a pickle_module runs what the file asks for, so it needs trusted=True."
+            "load: a pickle_module runs what the file asks for, so it excludes weights_only=True."
         )
-    return trusted
+    return trusted or weights_only is False or pickle_module is not None
 
 
 def _default_byteorder() -> bytes:

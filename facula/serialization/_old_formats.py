@@ -49,17 +49,22 @@ def _fill(storage: UntypedStorage, data: bytes, at: int) -> int:
 
 def _nbytes(kind: Any, numel: Any, room: int) -> int:
     """The bytes of a storage, if it can be in a file that has ``room`` bytes left."""
-    if not isinstance(kind, StorageType) or type(numel) is not int or numel < 0:
+    is_storage = isinstance(kind, StorageType) or kind is UntypedStorage
+    if not is_storage or type(numel) is not int or numel < 0:
         raise CheckpointError(
             f"no storage: {shown(kind)}, with {shown(numel)} elements", found=numel
         )
-    nbytes = numel * kind.dtype.itemsize
+    nbytes = numel * _dtype_of(kind).itemsize
     if nbytes > room:
         raise CheckpointError(
             f"a storage of {numel} elements is announced, and the file has {room} bytes",
             found=numel,
         )
     return nbytes
+
+
+def _dtype_of(kind: Any) -> _core.dtype:
+    return kind.dtype if isinstance(kind, StorageType) else _core.uint8
 
 
 class _Announced(NamedTuple):
@@ -92,15 +97,18 @@ class _Storages:
         # The bytes come after the object in this format, so storages are made on its word. What
         # they announce together must fit into the rest of the file.
         nbytes = _nbytes(storage_type, numel, self._room)
+        dtype = _dtype_of(storage_type)
         if key not in self.by_key:
             self._room -= nbytes
             memory = UntypedStorage(nbytes)
             placed = self._locations.place(memory, location)
-            self.by_key[key] = _Announced(memory, placed, storage_type.dtype)
+            self.by_key[key] = _Announced(memory, placed, dtype)
         storage = self.by_key[key].placed
         if view is not None:
-            storage = self._view(storage, storage_type.dtype, view)
-        return TypedStorage(wrap_storage=storage, dtype=storage_type.dtype)
+            storage = self._view(storage, dtype, view)
+        if storage_type is UntypedStorage:
+            return storage
+        return TypedStorage(wrap_storage=storage, dtype=dtype)
 
     def _view(self, root: UntypedStorage, dtype: _core.dtype, view: Any) -> UntypedStorage:
         if type(view) is not tuple or len(view) != 3:
@@ -238,7 +246,7 @@ def _tar_storages(
         storage = UntypedStorage(nbytes)
         at = _fill(storage, data, at + 8)
         placed = locations.place(storage, str(_text(location)))
-        storages[key] = TypedStorage(wrap_storage=placed, dtype=kind.dtype)
+        storages[key] = TypedStorage(wrap_storage=placed, dtype=_dtype_of(kind))
     views, at = unpickle.plain(data, at, budget, "storages")
     for view in views if isinstance(views, list) else [views]:
         is_view = type(view) is tuple and len(view) == 4 and all(type(v) is int for v in view)

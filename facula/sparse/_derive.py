@@ -173,8 +173,9 @@ def to_coo(x: SparseTensor) -> SparseTensor:
     layout = x._kind
 
     def there(x: SparseTensor) -> SparseTensor:
-        indices = _index.indices_of(x)
-        is_sorted = _index.is_rising(_index.places(indices, _index.sparse_sizes(x)))
+        indices, sizes = _index.indices_of(x), _index.sparse_sizes(x)
+        _index.check_places(indices, sizes)
+        is_sorted = _index.is_rising(_index.places(indices, sizes))
         return make(COO, (indices,), x._data, x._size, is_sorted)
 
     result: SparseTensor = linear("ToSparse", x, there, lambda g: in_layout(g, layout))
@@ -196,6 +197,8 @@ def to_compressed(x: SparseTensor, layout: _core.layout) -> SparseTensor:
         indices, data = _index.indices_of(x), x._data
         if not x._flag:
             indices, data = _index.add_up(indices, data, _index.sparse_sizes(x))
+        else:
+            _index.check_places(indices, _index.sparse_sizes(x))
         index, data = _index.compressed(layout, indices, data, x._size)
         return make(layout, index, data, x._size)
 

@@ -17,6 +17,9 @@ __all__ = ["ConfigModule", "install_config_module"]
 _DATA = (bool, int, float, str, set, dict, NoneType, SimpleNamespace)
 
 
+_MISSING = object()  # in the place of a setting that nobody has made yet
+
+
 class ConfigPatch(contextlib.ContextDecorator):
     """Other values of some settings, in a block or while a function runs.
 
@@ -30,13 +33,16 @@ class ConfigPatch(contextlib.ContextDecorator):
         self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self._before.append({name: getattr(self._config, name) for name in self._changes})
+        self._before.append({name: getattr(self._config, name, _MISSING) for name in self._changes})
         for name, value in self._changes.items():
             setattr(self._config, name, value)
 
     def __exit__(self, *error: object) -> None:
         for name, value in self._before.pop().items():
-            setattr(self._config, name, value)
+            if value is _MISSING:
+                delattr(self._config, name)
+            else:
+                setattr(self._config, name, value)
 
 
 class ConfigModule(ModuleType):
@@ -77,7 +83,7 @@ class ConfigModule(ModuleType):
         changes = dict(arg1) if isinstance(arg1, dict) else {} if arg1 is None else {arg1: arg2}
         changes.update(kwargs)
         for name in changes:
-            if not hasattr(self, name):
+            if self._is_complete and not hasattr(self, name):
                 raise AttributeError(f"{self.__name__}.{name} does not exist.")
         return ConfigPatch(self, changes)
 

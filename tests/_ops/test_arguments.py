@@ -99,6 +99,16 @@ X = facula.ones(2, 3)
         lambda: facula.diff(X, "a"),
         lambda: facula.combinations(X[0], with_replacement=3),
         lambda: facula.tril_indices(2, X),
+        lambda: facula.tril_indices(2, 2, dtype="float32"),
+        lambda: facula.broadcast_tensors(X, [X]),
+        lambda: facula.histogramdd(X, "a"),
+        lambda: facula.nn.functional.poisson_nll_loss(X, X, reduction=1),
+        lambda: facula.nn.functional.gaussian_nll_loss(X, X, X, reduction=None),
+        lambda: X.to("cpu", X),
+        lambda: X.to(facula.float64, "cpu"),
+        lambda: X.to_sparse_bsr("a"),
+        lambda: X.float_power_("a"),
+        lambda: facula.nn.functional.grid_sample(X[None, None], X[None, None], align_corners=1),
         lambda: facula.renorm(X, 2, [1], 1.0),
         lambda: X.renorm_(2, [1], 1.0),
         lambda: facula.tensor_split(X, 1.5),
@@ -136,3 +146,7 @@ def test_an_int_of_more_than_64_bits_has_pytorchs_types_of_exceptions():
 
 def test_flags_of_networks_may_be_any_object_as_in_pytorch():
     assert facula.nn.functional.relu(-X, inplace=1).sum() == 0
+    assert len(facula.nn.functional.adaptive_max_pool1d(X, 1, return_indices=1)) == 2
+    images = X.expand(1, 3, 2, 3)
+    assert len(facula.nn.functional.fractional_max_pool2d(images, 1, 1, return_indices="a")) == 2
+    assert len(facula.lu(X, get_infos=1)) == 3

@@ -66,6 +66,13 @@ def test_searchsorted_finds_the_place_in_sequences_of_every_length(dtype, right)
         assert facula.searchsorted(ordered, values, right=right).equal(less.sum(0))
 
 
+def test_searchsorted_takes_bools_among_numbers():
+    edges = facula.tensor([0.5, 1.0])
+    assert facula.bucketize(facula.tensor([True, False]), edges).tolist() == [1, 0]
+    with pytest.raises(NotImplementedError, match="searchsorted: expected real numbers, got bool"):
+        facula.searchsorted(edges.bool(), facula.tensor([True]))
+
+
 def test_searchsorted_puts_nan_last():
     ordered = facula.tensor([1.0, 2.0, NAN])
     assert facula.searchsorted(ordered, facula.tensor([0.0, NAN])).tolist() == [0, 3]

@@ -84,7 +84,9 @@ def test_histogramdd_takes_ranges_and_edges():
     points = facula.tensor([[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]])
     assert facula.histogramdd(points, 2, range=[0.0, 2.0, 0.0, 2.0]).hist.sum() == 2
     edges = [facula.tensor([0.0, 0.5, 2.0]), facula.tensor([0.0, 2.0])]
-    assert facula.histogramdd(points, edges).hist.tolist() == [[1], [1]]
+    found = facula.histogramdd(points, edges)
+    assert found.hist.tolist() == [[1], [1]]
+    assert all(a is b for a, b in zip(found.bin_edges, edges, strict=True))
     for bad in (lambda: facula.histogramdd(points, [2]), lambda: facula.histogramdd(points[0], 2)):
         with pytest.raises(RuntimeError, match="histogramdd: expected"):
             bad()
@@ -123,3 +125,19 @@ def test_view_copy_needs_no_view():
     x = facula.arange(6).reshape(2, 3).t()
     assert facula.view_copy(x, (6,)).tolist() == [0, 3, 1, 4, 2, 5]
     assert facula.view_copy(facula.ones(2), facula.int32).dtype == facula.int32
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: facula.view_copy(x, (6,), nonsense=1),
+        lambda x: facula.view_copy(x, (6,), dtype=facula.int32),
+        lambda x: facula.expand_copy(x, (2, 2, 3), nonsense=1),
+        lambda x: facula.expand_copy(x, 3),
+        lambda x: facula.narrow_copy(x, 0, x[0, 0], 1),
+        lambda x: facula.view_as_real_copy(x, out="a"),
+    ],
+)
+def test_copies_refuse_arguments_that_views_have_not(call):
+    with pytest.raises(TypeError):
+        call(facula.ones(2, 3))

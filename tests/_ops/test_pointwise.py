@@ -88,6 +88,8 @@ def test_diff_of_order_zero_is_a_copy_without_what_comes_before_and_after():
     y = facula.diff(x, 0, prepend=facula.zeros(2))
     assert y.tolist() == [1, 1, 1]
     assert y.data_ptr() != x.data_ptr()
+    with pytest.raises(RuntimeError, match="diff: expected append of as many dimensions"):
+        facula.diff(x, 0, append=facula.zeros(1, 2))
 
 
 @pytest.mark.parametrize("edge_order", [1, 2])
@@ -99,8 +101,9 @@ def test_gradient_agrees_with_numpy(edge_order):
     result = facula.gradient(facula.tensor(a), spacing=spacing, edge_order=edge_order)
     for r, e in zip(result, expected, strict=True):
         np.testing.assert_allclose(r.numpy(), e, rtol=1e-12)
-    (result,) = facula.gradient(facula.tensor(a), spacing=0.5, dim=1, edge_order=edge_order)
     expected = np.gradient(a, 0.5, axis=1, edge_order=edge_order)
-    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
+    for step in (0.5, facula.tensor(0.5)):
+        (result,) = facula.gradient(facula.tensor(a), spacing=step, dim=1, edge_order=edge_order)
+        np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12)
     with pytest.raises(RuntimeError, match="expected at least 2 points in dimension 0"):
         facula.gradient(facula.ones(1))

@@ -115,6 +115,18 @@ def test_histc_of_16_bit_floats_neither_overflows_nor_loses_counts():
         assert counts.dtype == dtype and counts.tolist() == [4096]
 
 
+def test_histc_of_16_bit_floats_counts_as_that_of_float32():
+    x = facula.linspace(-9, 9, 200).bfloat16()
+    for dtype in (facula.float16, facula.bfloat16):
+        assert facula.histc(x.to(dtype), 10).tolist() == facula.histc(x.float(), 10).tolist()
+
+
+def test_histogram_returns_edges_of_its_own():
+    edges = facula.tensor([0.0, 1.0, 2.0])
+    facula.histogram(facula.tensor([0.5]), edges).bin_edges.zero_()
+    assert edges.tolist() == [0, 1, 2]
+
+
 def test_histc_counts_both_ends_and_nothing_outside_for_any_number_of_threads():
     x = facula.tensor([-1.0, 0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")])
     assert facula.histc(x, 4, 0, 1).tolist() == [1, 0, 1, 1]

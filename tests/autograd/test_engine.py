@@ -77,6 +77,7 @@ def test_grad_fn_names_the_creator_and_what_came_before():
     assert "<MulBackward0 object at 0x" in repr(y.grad_fn)
     ((before, index), *_) = y.grad_fn.next_functions
     assert "<AccumulateGrad object at 0x" in repr(before)
+    assert before.name() == "torch::autograd::AccumulateGrad"
     assert index == 0
     assert before.variable is x
 

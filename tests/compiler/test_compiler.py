@@ -220,3 +220,13 @@ def test_the_mode_around_indices_of_vmap_changes_nothing():
     with TransformGetItemToIndex():
         picked = facula.vmap(lambda i: table[i])(facula.tensor([3, 1]))
     assert picked.tolist() == [30, 10]
+
+
+def test_a_setting_of_the_backend_that_is_not_listed_can_be_patched():
+    import facula._inductor.config as config
+
+    with config.patch(max_autotune_gemm=True, debug=True):
+        assert config.max_autotune_gemm
+        assert config.debug
+    assert not hasattr(config, "max_autotune_gemm")
+    assert not config.debug

@@ -288,3 +288,62 @@ def test_copies_of_an_input_are_told_apart_in_memory():
     expected = facula.autograd.functional.jacobian(f, x)
     assert facula.equal(func.jacrev(f)(x), expected)
     assert facula.equal(func.jacfwd(f)(x), expected)
+
+
+def _from_eigenvalues(a):
+    values, vectors = facula.linalg.eig(a)
+    return vectors @ facula.diag_embed(values) @ facula.linalg.inv(vectors)
+
+
+def _from_symmetric_eigenvalues(a):
+    values, vectors = facula.linalg.eigh(a)
+    return vectors * values.unsqueeze(-2) @ vectors.mH
+
+
+def _from_singular_values(a):
+    u, values, vh = facula.linalg.svd(a, full_matrices=False)
+    return u * values.unsqueeze(-2) @ vh
+
+
+def _from_triangles(a):
+    lower, upper = facula.linalg.cholesky(a), facula.linalg.cholesky(a, upper=True)
+    return (lower @ lower.mH + upper.mH @ upper) / 2
+
+
+@pytest.mark.parametrize("dtype", [facula.float64, facula.complex128])
+@pytest.mark.parametrize(
+    "compose, shape",
+    [
+        (_from_eigenvalues, (3, 3)),
+        (_from_symmetric_eigenvalues, (2, 3, 3)),
+        (_from_singular_values, (4, 3)),
+        (_from_singular_values, (2, 3, 4)),
+        (_from_triangles, (3, 3)),
+    ],
+)
+def test_tangents_of_factors_make_the_tangent_of_the_matrix(compose, shape, dtype):
+    facula.manual_seed(0)
+    a, t = facula.randn(*shape, dtype=dtype), facula.randn(*shape, dtype=dtype)
+    if compose in (_from_symmetric_eigenvalues, _from_triangles):
+        a, t = a @ a.mH, t + t.mH
+    value, tangent = facula.func.jvp(compose, (a,), (t,))
+    assert facula.allclose(value.to(facula.complex128), a.to(facula.complex128))
+    assert facula.allclose(tangent.to(facula.complex128), t.to(facula.complex128))
+    many = facula.stack([t, 2 * t])
+    each = facula.func.vmap(lambda t: facula.func.jvp(compose, (a,), (t,))[1])(many)
+    assert facula.allclose(each.to(facula.complex128), many.to(facula.complex128))
+
+
+def test_a_tangent_of_eigenvalues_is_differentiated_again():
+    a = facula.tensor([[2.0, 1.0], [0.5, 3.0]], dtype=facula.float64)
+
+    def f(a):
+        return facula.linalg.eigvals(a).real.square().sum()
+
+    # The sum of squared eigenvalues is the trace of the square.
+    expected = facula.func.hessian(lambda a: (a @ a).trace())(a)
+    for order in (
+        facula.func.jacfwd(facula.func.jacrev(f)),
+        facula.func.jacrev(facula.func.jacfwd(f)),
+    ):
+        assert facula.allclose(order(a), expected)

@@ -1,5 +1,7 @@
 """facula.func.vmap: its arguments, and what it refuses."""
 
+from importlib import import_module
+
 import pytest
 
 import facula
@@ -209,7 +211,13 @@ def test_a_batch_is_printed_with_all_examples(batch):
     assert texts[0].startswith("BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[0., 1., 2.],")
 
 
-def test_an_operation_without_a_rule_runs_in_a_loop_with_a_warning(batch):
+def test_an_operation_without_a_rule_runs_in_a_loop_with_a_warning(batch, monkeypatch):
+    from facula.func._batching import _batch, load
+
+    load()
+    monkeypatch.delitem(_batch.RULES, "linspace")
+    monkeypatch.setattr(_batch, "_FOUND", {})
+
     def f(x):
         return facula.linspace(x[0], x[1], 3)
 
@@ -239,3 +247,46 @@ def test_users_modes_work_inside_of_vmap(batch):
 
     assert vmap(f)(batch).shape == (4,)
     assert seen == ["softplus", "sum"]
+
+
+class Table:
+    """Columns of equally many rows, which becomes one row, and all rows again, by itself."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def dim(self):
+        return 1
+
+    def size(self, dim):
+        return next(iter(self.columns.values())).size(dim)
+
+    def __getitem__(self, rows):
+        return Table({name: column[rows] for name, column in self.columns.items()})
+
+    def _add_batch_dim(self, *, in_dim, vmap_level):
+        wrap = import_module("facula._functorch.vmap")._add_batch_dim
+        return Table({k: wrap(v, in_dim, vmap_level) for k, v in self.columns.items()})
+
+    def _maybe_remove_batch_dim(self, name, level, batch_size, out_dim):
+        unwrap = import_module("facula._functorch.vmap")._maybe_remove_batch_dim
+        columns = self.columns.items()
+        return Table({k: unwrap(name, v, level, batch_size, out_dim) for k, v in columns})
+
+
+def test_an_object_that_knows_how_becomes_one_example_by_itself():
+    table = Table({"a": facula.arange(6.0).view(3, 2), "b": facula.ones(3)})
+
+    def change(row, factor):
+        assert row.columns["a"].shape == (2,)
+        return Table({"c": row.columns["a"].sum() * factor + row.columns["b"]})
+
+    changed = vmap(change, in_dims=(0, None))(table, 2.0)
+    assert changed.columns["c"].tolist() == [3.0, 11.0, 19.0]
+
+
+def test_levels_of_vmap_are_not_entered_by_hand():
+    from facula._C import _functorch
+
+    with pytest.raises(RuntimeError, match=r"Use torch\.vmap"):
+        _functorch._remove_batch_dim(facula.ones(1), 1, 1, 0)

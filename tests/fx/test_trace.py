@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from data_tools import run_script
 
 import facula
 from facula import fx, nn
@@ -315,3 +316,23 @@ def test_modules_in_other_threads_run_while_a_program_is_traced():
 def test_numbers_of_numpy_leave_operators_to_the_proxy():
     traced = fx.symbolic_trace(lambda x: np.float64(2.0) * x)
     assert traced(facula.ones(1)).item() == 2.0
+
+
+@pytest.mark.parametrize("packed", [list, tuple])
+def test_einsum_is_recorded_with_the_operands_of_a_list(packed):
+    graph = fx.symbolic_trace(lambda a, b: facula.einsum("ij,jk->ik", packed((a, b)))).graph
+    a, b, product, _ = graph.nodes
+    assert product.args == ("ij,jk->ik", a, b)
+
+
+def test_the_first_call_with_any_number_of_proxies_is_one_node(tmp_path):
+    # In a process of its own: once anybody has overridden an operation, all are asked anew.
+    program = """
+        import facula
+        from facula import fx
+
+        graph = fx.symbolic_trace(lambda a, b: facula.broadcast_tensors(a, b)[0]).graph
+        print([node.name for node in graph.nodes])
+    """
+    printed = "['a', 'b', 'broadcast_tensors', 'getitem', 'output']\n"
+    assert run_script(program, tmp_path) == (0, printed, "")

@@ -175,3 +175,10 @@ def test_broadcasting_lists_stand_in_annotations():
     assert BroadcastingList2[int] is None
     two = boolean_dispatch("both", 1, False, lambda x, both: (x, x), lambda x, both=0: x, "m", "f")
     assert (two(1), two(1, True), two(1, both=True)) == (1, (1, 1), (1, 1))
+
+
+@pytest.mark.parametrize("name", ["graph", "inlined_graph", "save"])
+def test_a_module_that_is_scripted_tells_what_to_do_instead_of_saving_it(name):
+    module = jit.script(nn.Linear(2, 2))
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}': jit.script .*onnx.export"):
+        getattr(module, name)

@@ -41,6 +41,28 @@ def test_a_tensor_of_a_subclass_keeps_its_type():
     assert list(m.parameters()) == [p]
 
 
+class Named(nn.Parameter):
+    def __new__(cls, data, name=None, requires_grad=True):
+        parameter = super().__new__(cls, data, requires_grad)
+        parameter.label = name
+        return parameter
+
+
+class NamedLater(nn.UninitializedParameter):
+    def __new__(cls, name=None):
+        return super().__new__(cls)
+
+
+def test_a_subclass_may_be_made_of_other_arguments():
+    assert Named(facula.ones(2), name="scale").label == "scale"
+    assert nn.parameter.is_lazy(NamedLater(name="scale"))
+
+
+def test_a_parameter_of_a_subclass_is_printed_as_one():
+    text = "Parameter(Named([1., 1.], requires_grad=True))"
+    assert repr(Named(facula.ones(2))) == f"Parameter containing:\n{text}"
+
+
 def test_a_deep_copy_has_values_and_no_gradient():
     p = nn.Parameter(facula.ones(2), requires_grad=False)
     p.grad = facula.ones(2)

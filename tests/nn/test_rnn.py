@@ -519,3 +519,23 @@ def test_parameters_that_do_not_fit_are_refused(change, message):
 def test_wrong_inputs_of_cells_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         nn.LSTMCell(3, 5)(*arguments)
+
+
+def test_flat_weights_that_are_assigned_count_until_the_parameter_changes():
+    layer, x = nn.LSTM(3, 4), facula.randn(5, 2, 3)
+    plain = layer(x)[0]
+    layer._flat_weights = list(layer._flat_weights)
+    assert facula.equal(layer(x)[0], plain)
+    weights = list(layer._flat_weights)
+    weights[1] = layer.weight_hh_l0 * 2
+    layer._flat_weights = weights
+    doubled = layer(x)[0]
+    doubled.sum().backward()
+    assert not facula.equal(doubled, plain) and layer.weight_hh_l0.grad is not None
+    layer.weight_hh_l0 = nn.Parameter(layer.weight_hh_l0.detach())
+    assert facula.equal(layer(x)[0], plain)
+    layer._flat_weights = [weight.detach() * 0 for weight in weights]
+    assert not layer(x)[0].any()
+    facula.testing.assert_close(layer.double()(x.double())[0], plain.double())
+    with pytest.raises(ValueError, match="LSTM: expected _flat_weights to be 4 tensors, got 1"):
+        layer._flat_weights = [weights[0]]

@@ -125,3 +125,15 @@ def test_names_of_transforms_fakes_and_quantization():
     assert not isinstance(nn.Linear(1, 1), ao.quantization.FakeQuantizeBase)
     with pytest.raises(RuntimeError, match="no quantized tensors"):
         quantization.quantize_dynamic(nn.Linear(1, 1))
+
+
+def test_schedules_are_no_instances_of_the_older_base():
+    base = optim.lr_scheduler._LRScheduler
+    optimizer = optim.SGD([facula.ones(1, requires_grad=True)], lr=1.0)
+    assert not isinstance(optim.lr_scheduler.StepLR(optimizer, 1), base)
+
+    class Halving(base):
+        def get_lr(self):
+            return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+
+    assert isinstance(Halving(optimizer), optim.lr_scheduler.LRScheduler)

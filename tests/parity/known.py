@@ -42,8 +42,7 @@ class Known(NamedTuple):
     reason: str
     case: str = ""  # a part of the description of the case
     within: float = math.inf  # how many tolerances the values may be apart
-    # PyTorch's value is noise, memory that it did not write, or depends on the processor; or the
-    # difference is met only where all inputs of the database are tried.
+    # PyTorch's value is noise, memory that it did not write, or depends on the processor.
     by_chance: bool = False
 
     def excuses(self, difference: Difference) -> bool:

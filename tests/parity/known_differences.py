@@ -33,6 +33,7 @@ from .known_nn_differences import KNOWN_NN
 from .known_nodes import KNOWN_NODES
 from .known_reference_differences import KNOWN_REFERENCE
 from .known_spectral_differences import KNOWN_SPECTRAL
+from .known_whole_differences import KNOWN_WHOLE
 
 _NARROW = INTEGERS + HALF + SINGLE + COMPLEX64  # that a wider out= can be made for
 _NOT_INT32 = ("uint8", "int8", "int16", "int64")
@@ -75,6 +76,7 @@ KNOWN: list[Known] = [
     *KNOWN_NODES,
     *KNOWN_REFERENCE,
     *KNOWN_SPECTRAL,
+    *KNOWN_WHOLE,
     *each(
         "refused",
         "call: got RuntimeError(...: expected a tensor with a place for each element, got ...)",
@@ -385,6 +387,12 @@ KNOWN: list[Known] = [
         "...)",
         _REDUCE_EXCLUDED,
         {COMPLEX: "index_reduce.mean index_reduce.prod index_reduce.amin index_reduce.amax"},
+    ),
+    *each(
+        "rounding",
+        "result: ...",
+        "PyTorch computes in 16 bits which interval an element is in.",
+        {HALF: "histc"},
     ),
     *each(
         "exception",

@@ -22,7 +22,7 @@ MAX_SAMPLES = 10
 MAX_GENERATED = 60
 N_LAID_OUT = 3  # samples that are tried in every layout, not only as they come
 MAX_REFERENCES = 5
-MAX_REFERENCE_ELEMENTS = 20_000
+MAX_REFERENCE_ELEMENTS = 200_000 if WHOLE else 20_000
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
-from math import inf
+from math import inf, isfinite, nextafter
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from .frameworks import DTYPES
 from .outcome import agree
+from .strategies import steady
 
 OPERATORS = {
     function.__name__: function
@@ -196,3 +199,72 @@ def test_an_integer_of_more_than_64_bits_overflows(name: str, number: int) -> No
 
     agree(program, torch.tensor([1, 2]))
     agree(program, torch.tensor([1.0, 2.0]))
+
+
+def _bounds() -> list[int | float]:
+    """The least and the largest number of every dtype, and up to which integers are exact."""
+    found: set[int | float] = {0, 1, 2**64}
+    for kind in DTYPES.values():
+        if kind.is_floating_point or kind.is_complex:
+            limits = torch.finfo(kind)
+            exact = int(2 / limits.eps)
+            found |= {limits.max, limits.tiny, limits.smallest_normal / 2, limits.eps, exact}
+        elif kind != torch.bool:
+            found |= {torch.iinfo(kind).min, torch.iinfo(kind).max}
+    return sorted(found)
+
+
+@st.composite
+def _number(draw: st.DrawFn) -> Any:
+    """A number at an edge, beside it, or its opposite; an int, a float or a bool."""
+    bound = draw(st.sampled_from(_bounds()))
+    number = draw(st.sampled_from([bound, -bound]))
+    if isinstance(number, int):
+        number += draw(st.sampled_from([-1, 0, 1]))
+    beside = draw(st.sampled_from(["as it is", "float", "half", "next", "bool"]))
+    if beside == "float" and abs(number) < 2**1000:
+        return float(number)
+    if beside == "half" and abs(number) < 2**60:
+        return number + 0.5
+    if beside == "next" and isinstance(number, float):
+        return nextafter(number, draw(st.sampled_from([inf, -inf])))
+    return bool(number) if beside == "bool" else number
+
+
+EDGE_PROGRAMS = {
+    **COMPARISONS,
+    **{name: OPERATORS[name] for name in ARITHMETIC},
+    "iadd": operator.iadd,
+    "imul": operator.imul,
+    "fill_": lambda x, s: x.fill_(s),
+    "full_like": lambda x, s: x.new_full((2,), s),
+    "setitem": lambda x, s: x.__setitem__(slice(0, 1), s) or x,
+    "clamp_max": lambda x, s: x.clamp(max=s),
+    "masked_fill": lambda x, s: x.masked_fill(x == x, s),
+    "result_type": lambda x, s: x.add(s).dtype,
+}
+
+
+@steady(1500)
+@given(
+    st.sampled_from(sorted(DTYPES)),
+    st.sampled_from(sorted(EDGE_PROGRAMS)),
+    _number(),
+    st.booleans(),
+)
+def test_any_number_around_an_edge(dtype: str, name: str, number: Any, is_0d: bool) -> None:
+    x = _edges(dtype)[1] if is_0d and name != "setitem" else _edges(dtype)
+    most = {"complex64": -1, "complex128": -1}.get(dtype, inf)
+    if dtype in ("float16", "bfloat16"):
+        most = torch.finfo(DTYPES[dtype]).max
+    is_exact_here = not abs(number) <= most and not _overflows(number)
+    if name in (*ARITHMETIC, "iadd", "imul") and is_exact_here:
+        return  # see above
+    if dtype == "int64" and type(number) is float and number == 2.0**63:
+        return  # one more than the largest, which PyTorch's comparison of floats does not see
+    is_half = dtype in ("float16", "bfloat16") and isfinite(number)
+    if is_half and name in ("fill_", "setitem") and abs(number) > torch.finfo(DTYPES[dtype]).max:
+        return  # PyTorch fills a single element without asking whether the number fits
+    agree(lambda lib, x, s: EDGE_PROGRAMS[name](x, s), x, number)
+    if name in COMPARISONS or name in ARITHMETIC:
+        agree(lambda lib, x, s: EDGE_PROGRAMS[name](s, x), x, number)

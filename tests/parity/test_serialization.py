@@ -6,7 +6,12 @@ import collections
 import fractions
 import importlib
 import io
+import pickle
+import subprocess
+import sys
+import textwrap
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -362,3 +367,33 @@ def test_files_without_checksums_or_data_are_read(source, target):
         source.save({"x": x}, file)
     file.seek(0)
     assert target.load(file)["x"].tolist() == [0] * 5
+
+
+def test_pytorch_reads_plain_pickles_of_programs(tmp_path: Path) -> None:
+    program = """
+        import pickle, sys, torch
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2))
+        x = torch.arange(6.0).reshape(2, 3)
+        values = [x, x[1], x.bfloat16(), x > 2, net, net.state_dict(), torch.nn.Parameter(x)]
+        with open(sys.argv[1], "wb") as file:
+            pickle.dump(values, file)
+    """
+    path = tmp_path / "values.pkl"
+    command = [sys.executable, "-m", "facula", "run", "-c", textwrap.dedent(program), str(path)]
+    subprocess.run(command, check=True)
+    x, row, half, mask, net, state, parameter = pickle.loads(path.read_bytes())
+    assert torch.equal(x, torch.arange(6.0).reshape(2, 3))
+    assert torch.equal(row, x[1])
+    assert torch.equal(half, x.bfloat16())
+    assert torch.equal(mask, x > 2)
+    assert type(net[0]) is torch.nn.Conv2d
+    assert torch.equal(state["0.weight"], net[0].weight)
+    assert type(parameter) is torch.nn.Parameter
+
+
+def test_an_untyped_storage_of_pytorchs_plain_pickles_is_read() -> None:
+    _, (data,) = torch.arange(3.0).untyped_storage().__reduce__()
+    storage = facula.storage._load_from_bytes(data)
+    assert isinstance(storage, facula.UntypedStorage)
+    assert storage.tolist() == torch.arange(3.0).untyped_storage().tolist()

@@ -293,3 +293,33 @@ def test_writers_of_tensorboard_are_facula_s_by_all_names(programs):
         """
     )
     assert out == "1 True\n"
+
+
+def test_plain_pickles_name_nothing_but_pytorchs_functions(programs):
+    out = programs.lines(
+        """
+        import pickle, pickletools
+        import torch
+
+        class Marked(torch.Tensor):
+            pass
+
+        x = torch.arange(4.0)
+        net = torch.nn.Linear(2, 2)
+        marked = torch.arange(3.0).as_subclass(Marked)
+        kept = [x, x[1:], net, net.state_dict(), torch.optim.SGD(net.parameters(), lr=1.0),
+                torch.eye(2).to_sparse(), torch.ones(2, device="meta"),
+                x.to(torch.complex64).conj(), marked]
+        data = pickle.dumps(kept)
+        words = {word for _, word, _ in pickletools.genops(data) if isinstance(word, str)}
+        print(sorted(word for word in words if "facula" in word))
+        again = pickle.loads(data)
+        print(again[1], again[7], type(again[8]).__name__)
+        print(torch.equal(again[2].weight, net.weight), again[5].to_dense().tolist())
+        """
+    )
+    assert out == [
+        "[]",
+        "tensor([1., 2., 3.]) tensor([0.-0.j, 1.-0.j, 2.-0.j, 3.-0.j]) Marked",
+        "True [[1.0, 0.0], [0.0, 1.0]]",
+    ]

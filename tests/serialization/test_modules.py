@@ -1,9 +1,11 @@
 """Whole modules of our own classes load without trust, and run nothing that a file brings."""
 
 import contextlib
+import copy
 import functools
 import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -175,6 +177,20 @@ def test_a_file_changes_no_class():
     assert "part_of_a_file" not in vars(nn.Identity)
     assert type(loaded.part_of_a_file) is nn.Identity
     assert not hasattr(nn.Identity(), "part_of_a_file")
+    for copied in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
+        assert type(copied.part_of_a_file) is nn.Identity
+    assert "part_of_a_file" not in vars(nn.Identity)
+
+
+def test_the_usual_parts_of_a_copy_are_read_from_the_class():
+    program = (
+        "import copy, facula; from facula.nn import Linear\n"
+        "layer = object.__new__(Linear)\n"
+        "layer.__setstate__({'_parameters': {'weight': None, 'bias': None, 'other': None}})\n"
+        "print([name for name in ('weight', 'bias', 'other') if name in vars(Linear)])"
+    )
+    out = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert out.stdout == b"['weight', 'bias']\n"
 
 
 def test_a_private_name_may_hold_a_known_class_and_what_the_user_allows():

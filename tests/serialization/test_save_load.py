@@ -149,9 +149,15 @@ def test_a_checkpoint_of_a_training_goes_on_exactly():
 def test_trust_and_its_opposite_contradict():
     with pytest.raises(ValueError, match="contradict each other"):
         facula.load(saved(1), weights_only=True, trusted=True)
-    with pytest.raises(RuntimeError, match="it needs trusted=True"):
-        facula.load(saved(1), pickle_module=pickle)
-    assert facula.load(saved(1), pickle_module=pickle, trusted=True) == 1
+    with pytest.raises(RuntimeError, match="it excludes weights_only=True"):
+        facula.load(saved(1), pickle_module=pickle, weights_only=True)
+
+
+def test_to_name_a_pickle_module_is_to_trust_the_file():
+    assert facula.serialization.pickle is pickle
+    for trust in ({}, {"trusted": True}, {"weights_only": False}):
+        file = saved(Fraction(1, 3))
+        assert facula.load(file, pickle_module=pickle, **trust) == Fraction(1, 3)
 
 
 def test_allowed_types_are_made():

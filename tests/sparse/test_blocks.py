@@ -152,7 +152,7 @@ def test_parts_that_do_not_fit_are_refused():
         (lambda: make([0, 2, 1], [0, 1], values, (4, 6)).to_dense(), "must rise"),
         (lambda: dense().to_sparse_bsr((3, 2)), "divisible"),
         (lambda: dense().to_sparse_bsr((0, 2)), "positive"),
-        (lambda: dense().to_sparse_bsr(None), "blocksize"),
+        (lambda: dense().to_sparse(layout=facula.sparse_bsr), "blocksize"),
         (lambda: blocks("bsr").to_sparse_bsr((1, 2)), "blocksize changed"),
         (lambda: blocks("bsr") + blocks("bsc"), "one layout"),
         (lambda: blocks("bsr") + 1, "to_dense"),

@@ -199,6 +199,8 @@ def test_operations_refuse_indices_that_are_out_of_range(make, message):
         lambda: facula.ones(x.shape) + x,
         lambda: (x * facula.ones(x.shape)).to_dense(),
         lambda: (x + x).to_dense(),
+        lambda: x.to_sparse_csc() if x.layout is facula.sparse_csr else x.to_sparse_csr(),
+        lambda: x.coalesce() if x.layout is facula.sparse_coo else x.to_sparse(),
     ):
         with pytest.raises((RuntimeError, IndexError)):
             use()

@@ -123,6 +123,16 @@ def test_assignment_through_a_mask():
     assert x.tolist() == [7, 1, 8, 3, 0, 0]
 
 
+@pytest.mark.parametrize("index", [[0, 2], [True, False, True], (slice(None), [1]), 1])
+def test_leading_dimensions_of_one_of_an_assigned_value_do_not_count(index):
+    x = facula.zeros(3, 2, 4)
+    value = facula.arange(4.0, requires_grad=True)
+    x[index] = value[None, None, None, None]
+    assert facula.equal(x[index], value.expand(x[index].shape))
+    x.sum().backward()
+    assert value.grad.tolist() == [x[index].numel() / 4] * 4
+
+
 @pytest.mark.promise("T2")
 def test_view_never_copies_and_the_error_names_the_way_out():
     x = facula.arange(6.0).view(2, 3)

@@ -39,7 +39,8 @@ TensorList expand_masks(const Tensor& x, const TensorList& indices) {
     for (int64_t d = 0; d < index.dim(); ++d) {
       int64_t at = static_cast<int64_t>(out.size()) + d;
       check_index(at < x.dim() && index.size(d) == x.size(at), "index: the mask ", index.sizes(),
-                  " does not fit ", x.sizes(), ": its dimension ", d, " meets dimension ", at, ".");
+                  " does not fit ", x.sizes(), ": its dimension ", d, " meets dimension ", at,
+                  ". (The shape of the mask does not match the shape of the indexed tensor.)");
     }
     Tensor positions = nonzero(index);
     for (int64_t d = 0; d < index.dim(); ++d) out.push_back(select(positions, 1, d));

@@ -59,6 +59,7 @@ void scatter_into(const char* op, const Tensor& x, const Tensor& y, int64_t dim,
 Tensor gather_to(const Tensor& g, int64_t dim, const Tensor& index, const Dims& sizes) {
   Tensor part = gather(g, dim, index);
   if (part.sizes() == sizes) return part;
+  if (sizes.empty()) return sum(part);  // src is a single element, or not used at all
   Tensor whole = zeros(sizes, g.dtype(), g.device());
   Tensor corner = whole;
   for (int64_t d = 0; d < part.dim(); ++d) corner = narrow(corner, d, 0, part.size(d));
@@ -290,6 +291,12 @@ Tensor scatter_with(const Tensor& x, int64_t dim, const Tensor& index, const Ope
   return scatter_reduce(x, dim, index, from, *reduce == "add" ? "sum" : "prod");
 }
 
+// A tensor of one element is a number here, whereas a src of one element fills one place.
+Tensor scatter_value(const Tensor& x, int64_t dim, const Tensor& index, const Operand& value,
+                     const std::optional<std::string>& reduce, const Into& into) {
+  return scatter_with(x, dim, index, Operand{wrapped_number(item(value))}, reduce, into);
+}
+
 void bind_reductions(nb::module_& m) {
   def_writer_out(m, "scatter_reduce", "scatter_reduce_", &scatter_reduce, "dim"_a, "index"_a,
                  "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
@@ -358,7 +365,7 @@ Args:
 Example:
     >>> facula.zeros(3).scatter(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
     tensor([2., 0., 1.]))");
-  def_writer_out(m, "scatter", "scatter_", &scatter_with, "dim"_a, "index"_a, nb::kw_only(),
+  def_writer_out(m, "scatter", "scatter_", &scatter_value, "dim"_a, "index"_a, nb::kw_only(),
                  "value"_a, "reduce"_a.none() = nb::none());
   def_writer_out(m, "scatter_add", "scatter_add_", &scatter_add, "dim"_a, "index"_a, "src"_a,
                  R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.

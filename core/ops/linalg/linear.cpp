@@ -25,7 +25,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check(x.dtype() == weight.dtype() && (!bias.defined() || bias.dtype() == x.dtype()),
         "linear: expected input, weight and bias of one dtype, got ", x.dtype(), ", ",
         weight.dtype(), " and ", bias.defined() ? bias.dtype() : x.dtype(),
-        ". (mat1 and mat2 must have the same dtype)");
+        ". Convert the input with .to(weight.dtype). (mat1 and mat2 must have the same dtype)");
   check_same_device("linear", {x, weight});
   check(x.size(-1) == weight.size(-1), "linear: expected an input of ", weight.size(-1),
         " features (its last dimension), got ", x,

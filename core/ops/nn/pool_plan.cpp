@@ -125,7 +125,7 @@ void set_regular(PoolPlan& plan, const Tensor& x, const WindowSizes& sizes, bool
     int64_t room = axis.in + 2 * p - d * (k - 1) - 1;
     check(room >= 0 || (ceil_mode && room + s > 0), plan.op(), ": a window of ", d * (k - 1) + 1,
           " elements does not fit into dimension ", x.dim() - plan.n + i, " of ", x,
-          " with padding ", p, ".");
+          " with padding ", p, ". (Output size is too small)");
     axis.out = (ceil_mode ? ceil_div(room, s) : room / s) + 1;
     // The last window must start inside the input or the padding before it.
     if (ceil_mode && (axis.out - 1) * s >= axis.in + p) --axis.out;

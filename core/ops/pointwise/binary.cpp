@@ -11,9 +11,11 @@ namespace facula {
 
 namespace {
 
-// Numbers for an operation in a 16-bit type stay wide: only the result is rounded.
+// Numbers for an operation in a 16-bit type stay wide: only the result is rounded. Of two tensors
+// without dimensions none is a number beside the other, unless Python gave it as one.
 bool stays_wide(const Tensor& number, const Tensor& other, DType dtype) {
-  return is_reduced_float(dtype) && number.dim() == 0 && number.is_cpu() && other.dim() > 0;
+  return is_reduced_float(dtype) && number.dim() == 0 && number.is_cpu() &&
+         (other.dim() > 0 || (number->is_wrapped_number && !other->is_wrapped_number));
 }
 
 // x, or where it lies across the result a copy that does not: that takes less time than reading it

@@ -14,6 +14,8 @@ Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Sc
   check_into_history(name, into, {x});
   bool keeps_dtype = is_floating(x.dtype()) && !p0.is_complex() && !p1.is_complex();
   DType dtype = keeps_dtype ? x.dtype() : result_type({x, wrapped_number(p0), wrapped_number(p1)});
+  check_not_implemented(!is_complex(dtype), name, ": not defined for complex numbers, got ", x,
+                        ". (clamp is not supported for complex types)");
   for (Scalar bound : {p0, p1}) check_fits(name, "bound", bound, dtype);
   return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), {p0, p1}, into);
 }
@@ -131,11 +133,15 @@ using Bound = std::optional<Operand>;
 
 Tensor clamp_by(const Tensor& x, const Bound& low, const Bound& high, const Into& into) {
   auto is_number = [](const Bound& b) { return b && b->tensor->is_wrapped_number; };
-  auto is_given_tensor = [](const Bound& b) { return b && !b->tensor->is_wrapped_number; };
-  check_type(
-      !(is_number(low) && is_given_tensor(high)) && !(is_given_tensor(low) && is_number(high)),
-      "clamp: expected min and max to be both numbers or both tensors.");
-  if (is_given_tensor(low) || is_given_tensor(high))
+  // Beside a number, a 0-d tensor without history is one too.
+  auto is_tensor = [&](const Bound& b, const Bound& other) {
+    if (!b || is_number(b)) return false;
+    return !is_number(other) || b->tensor.dim() > 0 || b->tensor.requires_grad();
+  };
+  bool has_tensor = is_tensor(low, high) || is_tensor(high, low);
+  check_type(!has_tensor || !(is_number(low) || is_number(high)),
+             "clamp: expected min and max to be both numbers or both tensors.");
+  if (has_tensor)
     return clamp(x, low ? low->tensor : Tensor(), high ? high->tensor : Tensor(), into);
   auto number = [](const Bound& b) {
     return b ? std::optional<Scalar>(item(b->tensor)) : std::nullopt;

@@ -70,11 +70,11 @@ Tensor relu_backward(const Tensor& g, const Tensor& y) {
       });
 }
 
-// (pi x cos(pi x) - sin(pi x)) / (pi x^2), 0 at 0.
+// (pi x cos(pi x) - sin(pi x)) / (pi x^2), 0 at 0 and where the square of x underflows.
 Tensor sinc_backward(const Tensor& g, const Tensor& x) {
-  Tensor turned = x * kPi;
-  Tensor slope = (turned * cos(turned) - sin(turned)) / (turned * x);
-  return where(eq(x, wrapped_number(0)), zeros_like(g), g * conj(slope));
+  Tensor turned = x * kPi, square = turned * x;
+  Tensor slope = (turned * cos(turned) - sin(turned)) / square;
+  return where(eq(square, wrapped_number(0)), zeros_like(g), g * conj(slope));
 }
 
 // The part of g across the direction of x, divided by |x|; real signs are constant.

@@ -345,10 +345,7 @@ void bind_fillers() {
 
 // The size of rand() and randn(): ints, one tuple of ints, or size=.
 Dims size_from(const char* op, const nb::args& args, const nb::object& size) {
-  if (size.is_none()) {
-    check_type(args.size() > 0, op, ": expected a size, as ints or as one tuple of ints.");
-    return dims_from_args(op, args);
-  }
+  if (size.is_none()) return dims_from_args(op, args);
   Dims dims;
   check_type(args.size() == 0 && dims_from_object(size.ptr(), dims), op,
              ": expected size as one tuple of ints, got ", nb::repr(size).c_str(), ".");

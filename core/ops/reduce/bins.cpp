@@ -30,11 +30,9 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
           ": expected sorter as int64 of shape ", sequence.sizes(), ", got ", sorter, ".");
   Tensor places = empty(input.sizes(), DType::Int64, input.device());
   if (input.numel() > 0) {
-    for (const Tensor* x : {&sequence, &input}) {
-      check_not_implemented(x->dtype() != DType::Bool && !is_complex(x->dtype()), op,
-                            ": expected real numbers, got ", x->dtype(), ".");
-    }
     DType dtype = result_type({sequence, input});
+    check_not_implemented(dtype != DType::Bool && !is_complex(dtype), op,
+                          ": expected real numbers, got ", dtype, ".");
     Tensor ordered =
         contiguous(to_dtype(sorter.defined() ? gather(sequence, -1, sorter) : sequence, dtype));
     Tensor values = contiguous(to_dtype(input, dtype));

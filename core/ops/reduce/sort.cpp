@@ -233,6 +233,14 @@ Unique unique_consecutive(const Tensor& x) {
   return unique_flat(x, false);
 }
 
+// The rows as slices along `dim` of a tensor like `x`. They lie one after the other in memory
+// still, as PyTorch's do.
+Tensor slices_of(const Tensor& rows, const Tensor& x, int64_t dim) {
+  Dims sizes = movedim(x, {dim}, {0}).sizes();
+  sizes[0] = rows.size(0);
+  return movedim(reshape(rows, sizes), {0}, {dim});
+}
+
 Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
   if (is_wide_unsigned(x.dtype()))
     return from_signed(unique_rows(to_signed(x), dim, is_consecutive), x.dtype());
@@ -256,7 +264,7 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
           index_select(sorted, 0, sort(index_select(select(rows, 1, column), 0, sorted)).second);
     Unique result =
         group_by_starts(sorted, differ_from_last(index_select(rows, 0, sorted)), firsts);
-    result.values = index_select(x, dim, firsts);
+    result.values = slices_of(index_select(rows, 0, firsts), x, dim);
     return result;
   }
   std::vector<int64_t> order(n);
@@ -279,7 +287,7 @@ Unique unique_rows(const Tensor& x, int64_t dim, bool is_consecutive) {
       return group(n, order.data(), same, firsts);
     }
   });
-  result.values = index_select(x, dim, firsts);
+  result.values = slices_of(index_select(rows, 0, firsts), x, dim);
   return result;
 }
 

@@ -1,4 +1,5 @@
 // Views of a storage with any shape and strides.
+#include "bind/dims_method.h"
 #include "ops/ops.h"
 #include "ops/shape/view_in_place.h"
 
@@ -96,7 +97,7 @@ Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, int64
 
 namespace {
 
-Tensor as_strided_at(const Tensor& x, const Dims& size, const Dims& stride,
+Tensor as_strided_at(const Tensor& x, const IntList& size, const IntList& stride,
                      std::optional<int64_t> storage_offset) {
   return as_strided(x, size, stride, storage_offset.value_or(x.offset()));
 }
@@ -106,7 +107,8 @@ Tensor as_strided_at(const Tensor& x, const Dims& size, const Dims& stride,
 FACULA_BINDINGS {
   def_op(
       m, "as_strided",
-      [](const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> offset) {
+      [](const Tensor& x, const IntList& size, const IntList& stride,
+         std::optional<int64_t> offset) {
         return told_as("as_strided", [&] { return as_strided_at(x, size, stride, offset); });
       },
       "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none(),

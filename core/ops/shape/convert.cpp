@@ -99,7 +99,14 @@ Tensor to_from_python(const Tensor& x, const nb::args& args, std::optional<Devic
   check_type(n_positional <= 2, "to: expected at most a device and a dtype, got ", n_positional,
              " arguments.");
   told_as("to", [&] {
-    for (size_t i = 0; i < n_positional; ++i) add_target(target, args[i]);
+    if (n_positional > 0) add_target(target, args[0]);
+    if (n_positional > 1) {
+      DType second;
+      bool is_dtype = args[1].is_none() || dtype_from_object(args[1].ptr(), second);
+      check_type(is_dtype, "to: expected a dtype as the second argument, got ",
+                 nb::repr(args[1]).c_str(), ".");
+      add_target(target, args[1]);
+    }
     if (device) target.device = device->device;
   });
   if (dtype) target.dtype = dtype;

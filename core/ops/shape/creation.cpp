@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "bind/dims_method.h"
 #include "bind/sparse.h"
 #include "cuda/index/places.h"
 #include "ops/factory.h"
@@ -271,7 +272,6 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc,
         if (!is_sparse) check_strided(layout);
         check_type(!size || args.size() == 0, name, ": the size is given twice.");
         Dims sizes = size ? *size : dims_from_args(name, args);
-        check_type(size || args.size() > 0, name, ": the size is missing.");
         DType type = chosen_dtype(name, {dtype, device}, out, get_default_dtype());
         check(!is_sparse || !out.defined(), name, ": out= is for dense tensors.");
         if (is_sparse)
@@ -387,7 +387,7 @@ Example:
     tensor(2.))");
   m.def(
       "empty_strided",
-      [](const Dims& size, const Dims& stride, std::optional<DType> dtype, nb::handle layout,
+      [](const IntList& size, const IntList& stride, std::optional<DType> dtype, nb::handle layout,
          std::optional<DeviceArg> device, bool requires_grad, bool pin_memory) {
         check_strided(layout);
         Tensor made = empty_strided(size, stride, dtype.value_or(get_default_dtype()),

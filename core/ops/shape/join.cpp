@@ -386,7 +386,7 @@ Args:
 Example:
     >>> facula.tensor([1, 2, 3]).flip(0)
     tensor([3, 2, 1]))";
-  m.def("flip", &flip, "input"_a, "dims"_a, flip_doc);
+  m.def("flip", with_lists(&flip), "input"_a, "dims"_a, flip_doc);
   def_dims_method("flip", "dims", &flip, flip_doc);
   def_op(
       m, "roll",
@@ -425,7 +425,7 @@ Example:
     >>> facula.tile(facula.tensor([[1], [2]]), (2,))
     tensor([[1, 1],
             [2, 2]]))";
-  m.def("tile", &tile, "input"_a, "dims"_a, tile_doc);
+  m.def("tile", with_lists(&tile), "input"_a, "dims"_a, tile_doc);
   def_dims_method("tile", "dims", &tile, tile_doc);
 }
 

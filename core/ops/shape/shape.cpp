@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "bind/dims_method.h"
 #include "cuda/index/places.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
@@ -197,8 +198,8 @@ Args:
 Example:
     >>> facula.zeros(2, 3, 4).flatten(1).shape
     torch.Size([2, 12]))");
-  for (const char* name : {"movedim", "moveaxis"})
-    def_op(m, name, &movedim, "source"_a, "destination"_a,
+  for (const char* name : {"movedim", "moveaxis"}) {
+    def_op(m, name, with_lists(&movedim), "source"_a, "destination"_a,
            R"(A view with the dimensions ``source`` moved to the places ``destination``.
 
 Args:
@@ -209,6 +210,13 @@ Args:
 Example:
     >>> facula.zeros(2, 3, 4).movedim(0, -1).shape
     torch.Size([3, 4, 2]))");
+    def_op(
+        m, name,
+        [](const Tensor& x, int64_t source, int64_t destination) {
+          return movedim(x, {source}, {destination});
+        },
+        "source"_a, "destination"_a);
+  }
   def_op(m, "diagonal", &diagonal, "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1,
          R"(A view of the diagonal of dimensions dim1 and dim2, as the last dimension.
 

@@ -323,7 +323,7 @@ Example:
     >>> facula.tensor([1, 2, 3, 4]).reshape(2, -1)
     tensor([[1, 2],
             [3, 4]]))";
-  m.def("reshape", &reshape, "input"_a, "shape"_a, doc);
+  m.def("reshape", with_lists(&reshape), "input"_a, "shape"_a, doc);
   def_dims_method("reshape", "shape", &reshape, doc);
   def_dims_method("expand", "size", &expand,
                   R"(A view with dimensions of size 1 repeated, without a copy.
@@ -337,7 +337,7 @@ Example:
             [2, 2, 2]]))");
   def_op(
       m, "broadcast_to",
-      [](const Tensor& x, const Dims& size) {
+      [](const Tensor& x, const IntList& size) {
         return told_as("broadcast_to", [&] { return expand(x, size); });
       },
       "size"_a, R"(The view expanded to a larger shape.
@@ -413,7 +413,7 @@ Args:
 Example:
     >>> facula.zeros(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3]))";
-  m.def("permute", &permute, "input"_a, "dims"_a, doc);
+  m.def("permute", with_lists(&permute), "input"_a, "dims"_a, doc);
   def_dims_method("permute", "dims", &permute, doc);
   def_op(m, "transpose", &transpose, "dim0"_a, "dim1"_a, R"(The view with two dimensions swapped.
 

@@ -1,5 +1,6 @@
 // Copies of a tensor in which another takes the place of a view.
 #include "autograd/node.h"
+#include "bind/dims_method.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 
@@ -140,7 +141,7 @@ Args:
 Example:
     >>> facula.zeros(4).slice_scatter(facula.ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.]))");
-  def_op(m, "as_strided_scatter", &as_strided_scatter, "src"_a, "size"_a, "stride"_a,
+  def_op(m, "as_strided_scatter", with_lists(&as_strided_scatter), "src"_a, "size"_a, "stride"_a,
          "storage_offset"_a.none() = nb::none(),
          R"(A copy with ``src`` in place of the view that as_strided gives.
 

@@ -207,6 +207,22 @@ def example(batch: Batch, values: Any, i: int) -> Any:
     return map_tensors(lambda x: batch.lower(x).select(0, i) if batch.has(x) else x, values)
 
 
+def all_values(x: Tensor) -> Tensor:
+    """The elements of every example at every level, for checks that a rule makes of them."""
+    while isinstance(x, BatchedTensor):
+        x = x.physical
+    return x
+
+
+def are_within(places: Tensor, size: int) -> bool:
+    """Whether all of the places are from 0 up to ``size``.
+
+    Examples that are put behind each other must be asked: a place outside of one lies in another.
+    """
+    values = all_values(places)
+    return values.numel() == 0 or (int(values.min()) >= 0 and int(values.max()) < size)
+
+
 def _stack_results(batch: Batch, results: list[Any]) -> Any:
     first = results[0]
     if isinstance(first, Tensor):

@@ -10,6 +10,8 @@ from facula._core import Tensor
 from facula.func._batching._batch import (
     RULES,
     Batch,
+    all_values,
+    are_within,
     check_writable,
     loop_quietly,
     rule,
@@ -28,6 +30,12 @@ def _expanded(batch: Batch, x: Any, is_number: bool) -> Any:
     return everything.unsqueeze(-1) if is_number and x.dim() == 0 else everything
 
 
+def _own_places(batch: Batch, places: Tensor, size: int) -> Tensor:
+    """Places of each example among ``size``, as places where all examples lie behind each other."""
+    first = _core.arange(batch.size, device=places.device) * size
+    return places + first.reshape(batch.size, *(1,) * (int(places.dim()) - 1))
+
+
 @rule("gather", "scatter", "scatter_add", "scatter_reduce", "scatter_", "scatter_add_",
       "scatter_reduce_")  # fmt: skip
 def gather_or_scatter(
@@ -37,10 +45,16 @@ def gather_or_scatter(
     writes = writes_to_first(func.__name__)
     if writes:
         check_writable(batch, func, (x,))
-    if isinstance(kwargs.get("value"), Tensor) or (
-        args and batch.has(args[0]) and args[0].dim() == 0 and index.dim() > 0
-    ):
-        return loop_quietly(batch, func, x, dim, index, *args, **kwargs)
+    value = kwargs.pop("value", None)
+    if isinstance(value, Tensor):  # one for all places of an example
+        spread = batch.all_of(value).to(x.dtype).reshape(batch.size, *(1,) * int(index.dim()))
+        args = (batch.wrap(spread.expand(batch.size, *index.shape)), *args)
+    elif value is not None:
+        kwargs["value"] = value
+    elif args and isinstance(args[0], Tensor) and args[0].dim() == 0 and index.dim() > 0:
+        if index.numel() != 1:
+            return func(x, dim, index, *args, **kwargs)  # raises
+        args = (batch.wrap(batch.all_of(args[0]).reshape(batch.size, *index.shape)), *args[1:])
     place = shifted(func.__name__, dim, int(x.dim()))
     rest = [_expanded(batch, a, is_number) for a in args]
     named = {name: _expanded(batch, a, is_number) for name, a in kwargs.items()}
@@ -57,7 +71,10 @@ def index_select(batch: Batch, func: _Function, x: Tensor, dim: int, index: Tens
     n_dims = int(x.dim())
     place = shifted("index_select", dim, n_dims)
     if n_dims == 0:
-        return loop_quietly(batch, func, x, dim, index)
+        if index.numel() != 1:
+            return func(x, dim, index)  # raises
+        places = batch.all_of(index).reshape(batch.size, 1)
+        return batch.wrap(_core.gather(batch.all_of(x).unsqueeze(1), 1, places).squeeze(1))
     if not batch.has(index):
         return batch.wrap(func(batch.lower(x), place, index))
     everything = batch.all_of(x)
@@ -67,6 +84,38 @@ def index_select(batch: Batch, func: _Function, x: Tensor, dim: int, index: Tens
     sizes = list(everything.shape)
     sizes[place] = places.shape[1]
     return batch.wrap(_core.gather(everything, place, places.reshape(form).expand(sizes)))
+
+
+@rule("repeat_interleave")
+def repeat_interleave(
+    batch: Batch, func: _Function, x: Tensor, repeats: Any = None, dim: Any = None, *,
+    output_size: Any = None,
+) -> Any:  # fmt: skip
+    n = int(x.numel()) if dim is None else int(x.size(dim))
+    if repeats is not None and not batch.has(repeats):
+        everything = batch.lower(x)
+        everything = everything.reshape(batch.size, -1) if dim is None else everything
+        place = 1 if dim is None else shifted("repeat_interleave", dim, int(x.dim()))
+        return batch.wrap(func(everything, repeats, place, output_size=output_size))
+    counts = x if repeats is None else repeats
+    values = all_values(counts)
+    totals = values.sum(-1) if values.dim() and values.shape[-1] == n else values * n
+    is_usual = counts.dim() == 1 and values.numel() > 0 and values.dtype in (
+        _core.int64, _core.int32)  # fmt: skip
+    # Where the counts of examples add up to other numbers, so do the sizes of the results.
+    if (
+        not is_usual or int(values.min()) < 0 or int(totals.min()) != int(totals.max())
+        or int(counts.numel()) not in (1, n) or output_size not in (None, int(totals.max()))
+    ):  # fmt: skip
+        return loop_quietly(batch, func, x, repeats, dim, output_size=output_size)
+    # Entry i owns the places before the running total of the counts.
+    ends = batch.all_of(counts).expand(batch.size, n).cumsum(1)
+    places = _core.arange(int(totals.max()), device=counts.device)
+    entries = _core.searchsorted(ends, places.expand(batch.size, -1).contiguous(), right=True)
+    if repeats is None:
+        return batch.wrap(entries)
+    flat = batch.wrap(batch.all_of(x).reshape(batch.size, -1)) if dim is None else x
+    return index_select(batch, _core.index_select, flat, dim or 0, batch.wrap(entries))
 
 
 @rule("index_add", "index_copy", "index_fill", "index_reduce", "index_add_", "index_copy_",
@@ -80,15 +129,41 @@ def at_index(
         check_writable(batch, func, (x,))
     source = kwargs.pop("value", source)
     is_fill = func.__name__.startswith("index_fill")
-    if batch.has(index) or x.dim() == 0 or (is_fill and batch.has(source)):
-        return loop_quietly(batch, func, x, dim, index, source, *args, **kwargs)
     place = shifted(func.__name__, dim, int(x.dim()))
-    if isinstance(source, Tensor) and not is_fill:
-        if source.dim() != x.dim():
-            return loop_quietly(batch, func, x, dim, index, source, *args, **kwargs)
-        source = batch.all_of(source)
-    y = func(batch.lower(x) if writes else batch.all_of(x), place, index, source, *args, **kwargs)
-    return x if writes else batch.wrap(y)
+    is_number = isinstance(source, Tensor) and source.dim() != x.dim()
+    if not batch.has(index) and x.dim() > 0 and not (batch.has(source) if is_fill else is_number):
+        if isinstance(source, Tensor) and not is_fill:
+            source = batch.all_of(source)
+        everything = batch.lower(x) if writes else batch.all_of(x)
+        y = func(everything, place, index, source, *args, **kwargs)
+        return x if writes else batch.wrap(y)
+    sizes = list(x.shape) or [1]
+    n_rows = sizes[place - 1]
+    sizes[place - 1] = int(index.numel())
+    is_wrong = isinstance(source, Tensor) and source.numel() != (
+        1 if is_fill else _core.Size(sizes).numel()
+    )
+    places = batch.all_of(index).reshape(batch.size, -1)
+    if is_fill:
+        places = _core.where(places < 0, places + n_rows, places)
+    if is_wrong or index.dim() > 1 or not are_within(places, n_rows):
+        return loop_quietly(batch, func, x, dim, index, source, *args, **kwargs)  # raises
+    # The rows of all examples lie behind each other, and each index has places of its own there.
+    everything = batch.all_of(x).reshape(batch.size, *(x.shape or (1,)))
+    # A copy where there is a graph, for which the operation may save its input.
+    rows = (everything.clone() if writes else everything).movedim(place, 1).flatten(0, 1)
+    own = _own_places(batch, places, n_rows).flatten()
+    if is_fill and batch.has(source):
+        is_filled = _core.zeros_like(rows, dtype=_core.bool).index_fill(0, own, True)
+        value = batch.lower(source).to(x.dtype).reshape(-1, 1).expand(-1, n_rows)
+        y = _core.where(is_filled, value.reshape(-1, *(1,) * (len(sizes) - 1)), rows)
+    else:
+        if not is_fill:
+            source = batch.all_of(source).reshape(batch.size, *sizes)
+            source = source.movedim(place, 1).flatten(0, 1)
+        y = getattr(_core, func.__name__.rstrip("_"))(rows, 0, own, source, *args, **kwargs)
+    y = y.unflatten(0, (batch.size, n_rows)).movedim(1, place).reshape(batch.size, *x.shape)
+    return _result(batch, func, x, y)
 
 
 @rule("take")
@@ -137,18 +212,69 @@ def embedding(
     batch: Batch, func: _Function, weight: Tensor, indices: Tensor, padding_idx: int = -1,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:  # fmt: skip
-    if not batch.has(weight):
-        return batch.wrap(
-            func(weight, batch.lower(indices), padding_idx, scale_grad_by_freq, sparse)
-        )
-    if scale_grad_by_freq or padding_idx >= 0:
-        return loop_quietly(batch, func, weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    rows: Tensor = batch.lower(weight)
+    # How often a row is asked for is counted in each example.
+    if not batch.has(weight) and not scale_grad_by_freq:
+        return batch.wrap(func(weight, batch.lower(indices), padding_idx, False, sparse))
+    rows: Tensor = batch.all_of(weight)
     n_rows = int(rows.shape[1])
-    first = _core.arange(batch.size, device=rows.device) * n_rows
-    places = batch.lower(indices)
-    places = places + first.reshape(batch.size, *(1,) * int(indices.dim()))
-    return batch.wrap(func(rows.flatten(0, 1), places))
+    places = batch.all_of(indices)
+    if not are_within(places, n_rows):
+        return loop_quietly(batch, func, weight, indices)  # raises
+    y = func(rows.flatten(0, 1), _own_places(batch, places, n_rows), -1, scale_grad_by_freq)
+    if padding_idx >= 0:
+        y = _core.where((places == padding_idx).unsqueeze(-1), y.detach(), y)
+    return batch.wrap(y)
+
+
+@rule("embedding_bag")
+def embedding_bag(
+    batch: Batch, func: _Function, weight: Tensor, indices: Tensor, offsets: Tensor,
+    scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Any = None, include_last_offset: bool = False, padding_idx: Any = None,
+) -> Any:  # fmt: skip
+    n, n_rows, n_bags = int(indices.numel()), int(weight.shape[0]), int(offsets.numel())
+    places, starts = batch.all_of(indices), batch.all_of(offsets)
+    if not (n_bags and are_within(places, n_rows) and _are_starts(starts, n)):
+        given = (scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
+        return loop_quietly(batch, func, weight, indices, offsets, *given, padding_idx)
+    table = weight
+    # How often a row is asked for is counted in each example.
+    has_tables = batch.has(weight) or scale_grad_by_freq
+    if has_tables:
+        table = batch.all_of(weight).flatten(0, 1)
+        is_padding = None if padding_idx is None else places == padding_idx % max(n_rows, 1)
+        places = _own_places(batch, places, n_rows)
+        if is_padding is not None:  # one row to be left out, that of no example
+            padding_idx = int(table.shape[0])
+            table = _core.cat([table, table.new_zeros(1, int(table.shape[1]))])
+            places = _core.where(is_padding, padding_idx, places)
+    factors = None if per_sample_weights is None else batch.all_of(per_sample_weights).flatten()
+    # Where the last offset is an end, what follows it makes a bag that nobody asks for.
+    y, bag_of, sizes, largest = func(
+        table, places.flatten(), _own_places(batch, starts, n).flatten(), scale_grad_by_freq, mode,
+        sparse and not has_tables, factors, False, padding_idx,
+    )  # fmt: skip
+    n_kept = n_bags - 1 if include_last_offset else n_bags
+
+    def by_bag(values: Tensor) -> Any:
+        return values.unflatten(0, (batch.size, n_bags))[:, :n_kept]
+
+    first = _core.arange(batch.size, device=places.device)
+    bag_of = bag_of.reshape(batch.size, -1) - first.unsqueeze(1) * n_bags
+    largest = by_bag(largest)
+    if has_tables and mode == _MAXIMA:
+        own = largest - (first * n_rows).reshape(-1, 1, 1)
+        largest = _core.where(largest < 0, largest, own)
+    return tuple(map(batch.wrap, (by_bag(y), bag_of, by_bag(sizes), largest)))
+
+
+_MAXIMA = 2  # how the core counts the modes of bags
+
+
+def _are_starts(offsets: Tensor, n: int) -> bool:
+    values = all_values(offsets)
+    is_rising = bool((values.diff(dim=-1) >= 0).all())
+    return is_rising and bool((values.select(-1, 0) == 0).all()) and are_within(values, n + 1)
 
 
 @rule("searchsorted", "bucketize")
@@ -159,17 +285,26 @@ def searchsorted(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> An
     if bounds is None:
         bounds = given.pop(1 if is_bucketize else 0)
     values = given[0] if given else kwargs.pop("input")
-    both = (values, bounds) if is_bucketize else (bounds, values)
-    if not isinstance(values, Tensor) or kwargs.get("sorter") is not None:
-        return loop_quietly(batch, func, *both, **kwargs)
-    if bounds.dim() == 1 and not batch.has(bounds):
-        return batch.wrap(func(*map(batch.lower, both), **kwargs))
-    if is_bucketize:
-        return loop_quietly(batch, func, *both, **kwargs)
+    sorter = kwargs.pop("sorter", None)
+    if not isinstance(values, Tensor):
+        dtype = _core.result_type(bounds, values)
+        values = _core.full((), values, dtype=dtype, device=bounds.device)
+        bounds = (
+            batch.wrap(batch.lower(bounds).to(dtype)) if batch.has(bounds) else bounds.to(dtype)
+        )
+    if bounds.dim() == 1 and not batch.has(bounds) and not batch.has(sorter):
+        named = {**kwargs, "sorter": sorter} if sorter is not None else kwargs
+        return batch.wrap(_core.searchsorted(bounds, batch.lower(values), **named))
     everything = batch.all_of(values)
     if bounds.dim() == 1:  # for which an example may have values of any shape
         everything = everything.reshape(batch.size, -1)
-    places = func(batch.all_of(bounds).contiguous(), everything.contiguous(), **kwargs)
+    elif is_bucketize or values.dim() != bounds.dim():
+        return loop_quietly(batch, func, *((values, bounds) if is_bucketize else (bounds, values)))
+    if sorter is not None:
+        kwargs["sorter"] = batch.all_of(sorter).contiguous()
+    places = _core.searchsorted(
+        batch.all_of(bounds).contiguous(), everything.contiguous(), **kwargs
+    )
     return batch.wrap(places.reshape(batch.size, *values.shape))
 
 
@@ -236,6 +371,36 @@ def _without_masks(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Any:
     """All examples of ``x[parts]``, where parts have integer tensors among them."""
+    view, together, to, n_index_dims = _advanced(batch, x, parts)
+    y = view[together]
+    # Now (N, dims of the indices, the rest); they belong behind the first `to` of the rest.
+    if to and n_index_dims:
+        y = y.movedim(list(range(1, n_index_dims + 1)), list(range(to + 1, to + n_index_dims + 1)))
+    return y
+
+
+def _put(
+    batch: Batch, x: Tensor, parts: tuple[Any, ...], values: Any, accumulate: bool = False
+) -> None:
+    """``x[parts] = values`` for all examples, where parts have integer tensors among them."""
+    view, together, to, n_index_dims = _advanced(batch, x, parts)
+    if not isinstance(values, Tensor):
+        values = _core.tensor(values, dtype=x.dtype, device=x.device)
+    target = view.detach()[together]  # for its shape
+    values = aligned(batch, values, int(target.dim()) - 1).to(x.dtype)
+    if to and n_index_dims:
+        back = (list(range(to + 1, to + n_index_dims + 1)), list(range(1, n_index_dims + 1)))
+        sizes = target.movedim(back[1], back[0]).shape
+        values = values.expand(sizes).movedim(*back)
+    view.index_put_(
+        tuple(None if isinstance(i, slice) else i for i in together), values, accumulate
+    )
+
+
+def _advanced(
+    batch: Batch, x: Tensor, parts: tuple[Any, ...]
+) -> tuple[Tensor, tuple[Any, ...], int, int]:
+    """A view of all examples with its index, where its result belongs, and of how many dims."""
     # First the basic parts, which leave a view; then the tensors, of which all are known by place.
     entries = _full(parts, int(x.dim()))
     basic = tuple(slice(None) if isinstance(i, Tensor) else i for i in entries)
@@ -250,20 +415,16 @@ def _taken(batch: Batch, x: Tensor, parts: tuple[Any, ...]) -> Any:
     offset = 1 if batch.has(x) else 0
     view = view.movedim([d + offset for d in places], list(range(offset, offset + len(places))))
     lowered = [aligned(batch, i, n_index_dims) for i in indices]
-    together: tuple[Any, ...]
     if is_batched and batch.has(x):
         own = _core.arange(batch.size, device=view.device).reshape(-1, *(1,) * n_index_dims)
-        together = (own, *lowered)
-        y = view[together]
-    elif is_batched:
-        y = view[tuple(lowered)]
-    else:
-        together = (slice(None), *lowered)
-        y = view[together]
-    # Now (N, dims of the indices, the rest); they belong behind the first `to` of the rest.
-    if to and n_index_dims:
-        y = y.movedim(list(range(1, n_index_dims + 1)), list(range(to + 1, to + n_index_dims + 1)))
-    return y
+        return view, (own, *lowered), to, n_index_dims
+    if is_batched:
+        return view, tuple(lowered), to, n_index_dims
+    return view, (slice(None), *lowered), to, n_index_dims
+
+
+def _shape_of_both(x: Tensor, y: Tensor) -> Any:
+    return (_core.zeros(()).expand(x.shape) * _core.zeros(()).expand(y.shape)).shape
 
 
 @rule("masked_select")
@@ -272,7 +433,7 @@ def masked_select(batch: Batch, func: _Function, x: Tensor, mask: Tensor) -> Any
         return getitem(batch, func, x, mask)  # raises
     n_dims = max(int(x.dim()), int(mask.dim()))
     values = aligned(batch, x, n_dims)
-    shape = (_core.zeros(()).expand(x.shape) * _core.zeros(()).expand(mask.shape)).shape
+    shape = _shape_of_both(x, mask)
     return batch.wrap(values.expand(batch.size, *shape)[:, mask.expand(shape)])
 
 
@@ -297,11 +458,15 @@ def setitem(batch: Batch, func: _Function, x: Tensor, index: Any, value: Any) ->
         mask = parts[0]
         if not isinstance(value, Tensor) or value.dim() == 0:
             mask = batch.lower(mask) if batch.has(mask) else mask.expand(batch.size, *mask.shape)
-            mask = mask.reshape(*mask.shape, *(1,) * (int(physical.dim()) - int(mask.dim())))
+            mask = mask.reshape((*mask.shape, *(1,) * (int(physical.dim()) - int(mask.dim()))))
             values = aligned(batch, value, int(x.dim())) if batch.has(value) else value
             physical.copy_(_core.where(mask, values, physical).to(physical.dtype))
             return None
-    loop_quietly(batch, func, x, index, value)
+    parts = tuple(i if _is_basic(i) or isinstance(i, Tensor) else _core.tensor(i) for i in parts)
+    if any(batch.has(i) for i in parts if _is_mask(i)):
+        loop_quietly(batch, func, x, index, value)  # a batched mask takes other places in each
+    else:
+        _put(batch, x, _without_masks(parts), value)
     return None
 
 
@@ -332,11 +497,65 @@ def as_strided_scatter(
     return y
 
 
-@rule("index_put", "index_put_", "put", "put_", "masked_scatter", "masked_scatter_")
-def one_by_one(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
-    if not writes_to_first(func.__name__) and not batch.has(args[0]):
-        args = (batch.wrap(batch.all_of(args[0])), *args[1:])
-    return loop_quietly(batch, func, *args, **kwargs)
+@rule("index_put", "index_put_")
+def index_put(
+    batch: Batch, func: _Function, x: Tensor, indices: Any, values: Tensor, accumulate: bool = False
+) -> Any:
+    parts = tuple(slice(None) if i is None else i for i in indices)
+    if any(batch.has(i) for i in parts if _is_mask(i)):
+        return loop_quietly(batch, func, x, indices, values, accumulate)
+    y = x
+    if writes_to_first(func.__name__):
+        check_writable(batch, func, (x,))
+    else:
+        y = batch.wrap(batch.all_of(x).clone())
+    _put(batch, y, _without_masks(parts), values, accumulate)
+    return y
 
 
-RULES["scatter_reduce"] = gather_or_scatter
+@rule("put", "put_")
+def put(
+    batch: Batch, func: _Function, x: Tensor, index: Tensor, source: Tensor,
+    accumulate: bool = False,
+) -> Any:  # fmt: skip
+    n = int(x.numel())
+    places = batch.all_of(index).reshape(batch.size, -1)
+    places = _core.where(places < 0, places + n, places)
+    if index.numel() != source.numel() or not are_within(places, n):
+        return loop_quietly(batch, func, x, index, source, accumulate)  # raises
+    y = _core.put(
+        batch.all_of(x).reshape(-1), _own_places(batch, places, n).flatten(),
+        batch.all_of(source).reshape(-1), accumulate,
+    ).reshape(batch.size, *x.shape)  # fmt: skip
+    return _result(batch, func, x, y)
+
+
+@rule("masked_scatter", "masked_scatter_")
+def masked_scatter(batch: Batch, func: _Function, x: Tensor, mask: Tensor, source: Tensor) -> Any:
+    shape = _shape_of_both(x, mask)
+    wide, is_taken = (
+        aligned(batch, t, len(shape)).expand(batch.size, *shape).flatten(1) for t in (x, mask)
+    )
+    values = batch.all_of(source).reshape(batch.size, -1)
+    # The places under the mask take the elements of the source in their order.
+    places = is_taken.to(_core.int64).cumsum(1) - 1
+    if source.dtype != x.dtype or not are_within(places + 1, int(values.shape[1]) + 1):
+        return loop_quietly(batch, func, x, mask, source)  # raises
+    if values.shape[1] == 0:
+        return _result(batch, func, x, wide.reshape(batch.size, *shape))
+    taken = values.gather(1, places.clamp_min(0))
+    y = _core.where(is_taken, taken, wide).reshape(batch.size, *shape)
+    return _result(batch, func, x, y)
+
+
+def _result(batch: Batch, func: _Function, x: Tensor, y: Tensor) -> Any:
+    """All examples of a result; written to ``x`` where the operation is in place."""
+    if not writes_to_first(func.__name__):
+        return batch.wrap(y)
+    check_writable(batch, func, (x,))
+    batch.lower(x).copy_(y)
+    return x
+
+
+# The number of places is another for every example, unless these happen to agree.
+RULES["argwhere"] = loop_quietly

@@ -7,8 +7,16 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._limits import finfo
 from facula._transform import map_tensors
-from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
+from facula.func._batching._batch import (
+    RULES,
+    Batch,
+    all_values,
+    are_within,
+    loop_quietly,
+    rule,
+)
 from facula.func._batching._pointwise import aligned
 
 _Function = Callable[..., Any]
@@ -96,11 +104,47 @@ def affine_grid(batch: Batch, func: _Function, theta: Tensor, size: Any, *args: 
     return batch.wrap(func(batch.lower(theta).flatten(0, 1), everything, *args).unflatten(0, sizes))
 
 
-@rule("native_layer_norm")
-def native_layer_norm(batch: Batch, func: _Function, x: Tensor, *args: Any) -> Any:
-    if not batch.has(x) or any(map(batch.has, args)):
-        return loop_quietly(batch, func, x, *args)
-    return batch.wrap_all(func(batch.lower(x), *args))
+@rule("_pair_distances")
+def pair_distances(batch: Batch, func: _Function, x: Tensor, p: float) -> Any:
+    everything = batch.lower(x)
+    distances = _core._row_distances(everything, everything, p)
+    n = int(x.shape[0])
+    first, second = _core.ones(n, n, device=x.device).triu(1).nonzero(as_tuple=True)
+    return batch.wrap(distances[:, first, second])
+
+
+@rule("_fractional_max_pool")
+def fractional_max_pool(
+    batch: Batch, func: _Function, x: Tensor, n: int, kernel_size: Any, output_size: Any,
+    samples: Tensor, with_indices: bool,
+) -> Any:  # fmt: skip
+    images, draws = batch.all_of(x), batch.all_of(samples).flatten(0, 1)
+    has_images = x.dim() == n + 2  # else a single image
+    folded = images.flatten(0, 1) if has_images else images
+    result = func(folded, n, kernel_size, output_size, draws, with_indices)
+    if has_images:
+        sizes = (batch.size, int(x.shape[0]))
+        result = map_tensors(lambda y: y.unflatten(0, sizes), result)
+    return batch.wrap_all(result)
+
+
+@rule("_roi_align", "_roi_pool", "_ps_roi_align", "_ps_roi_pool")
+def roi(batch: Batch, func: _Function, x: Tensor, rois: Tensor, *args: Any) -> Any:
+    n_images = int(x.shape[0]) if x.dim() else 0
+    boxes = batch.all_of(rois)
+    # Numbers of images are counted in the boxes' dtype, which must have them all.
+    n_exact = 2 / finfo(rois.dtype).eps
+    is_usual = x.dim() == 4 and rois.dim() == 2 and batch.size * n_images <= n_exact
+    if not is_usual or not are_within(boxes[..., 0], n_images):
+        return loop_quietly(batch, func, x, rois, *args)
+    images = x
+    if batch.has(x):
+        images = batch.lower(x).flatten(0, 1)
+        first = _core.arange(batch.size, dtype=rois.dtype, device=rois.device) * n_images
+        numbers = boxes[..., :1] + first.reshape(-1, 1, 1)
+        boxes = _core.cat([numbers, boxes[..., 1:]], -1)
+    y = func(images, boxes.flatten(0, 1), *args)
+    return batch.wrap(y.unflatten(0, (batch.size, int(rois.shape[0]))))
 
 
 @rule("scaled_dot_product_attention")
@@ -112,10 +156,13 @@ def attention(
     if dropout_p > 0 and batch.randomness != "different":
         check_random(batch)
         return loop_same(batch, func, query, key, value, attn_mask, dropout_p, is_causal, **kwargs)
-    if n_dims < 3 or key.dim() != n_dims or value.dim() != n_dims:
+    if n_dims < 2 or key.dim() != n_dims or value.dim() != n_dims:
         return loop_quietly(
             batch, func, query, key, value, attn_mask, dropout_p, is_causal, **kwargs
         )
+    if n_dims == 2:
+        given = (batch.all_of(a) for a in (query, key, value))
+        return batch.wrap(func(*given, batch.lower(attn_mask), dropout_p, is_causal, **kwargs))
     folded = [batch.all_of(a).flatten(0, 1) for a in (query, key, value)]
     mask = attn_mask
     if isinstance(mask, Tensor) and (batch.has(mask) or mask.dim() == n_dims):
@@ -180,6 +227,18 @@ def layer_norm(
     return batch.wrap(_scaled(batch, y, weight, bias, form))
 
 
+@rule("native_layer_norm")
+def native_layer_norm(
+    batch: Batch, func: _Function, x: Tensor, normalized_shape: Any, weight: Any, bias: Any,
+    eps: float,
+) -> Any:  # fmt: skip
+    if not batch.has(weight) and not batch.has(bias):
+        return batch.wrap_all(func(batch.lower(x), normalized_shape, weight, bias, eps))
+    form = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    y, *statistics = func(batch.all_of(x), normalized_shape, None, None, eps)
+    return tuple(map(batch.wrap, (_scaled(batch, y, weight, bias, form), *statistics)))
+
+
 @rule("group_norm")
 def group_norm(
     batch: Batch, func: _Function, x: Tensor, num_groups: int, weight: Any = None, bias: Any = None,
@@ -190,17 +249,70 @@ def group_norm(
     if not batch.has(weight) and not batch.has(bias):
         return batch.wrap(func(images, num_groups, weight, bias, eps).unflatten(0, sizes))
     y = func(images, num_groups, None, None, eps).unflatten(0, sizes)
-    form = (int(x.shape[1]), *(1,) * (int(x.dim()) - 2))
-    return batch.wrap(_scaled(batch, y, weight, bias, form))
+    return batch.wrap(_scaled(batch, y, weight, bias, _form_of_channels(x)))
+
+
+@rule("native_group_norm")
+def native_group_norm(
+    batch: Batch, func: _Function, x: Tensor, weight: Any, bias: Any, N: int, *args: Any
+) -> Any:
+    images = batch.all_of(x).flatten(0, 1)
+    is_shared = not batch.has(weight) and not batch.has(bias)
+    inside = (weight, bias) if is_shared else (None, None)
+    results = func(images, *inside, batch.size * N, *args)
+    y, *statistics = (part.unflatten(0, (batch.size, N)) for part in results)
+    if not is_shared:
+        y = _scaled(batch, y, weight, bias, _form_of_channels(x))
+    return tuple(map(batch.wrap, (y, *statistics)))
+
+
+def _form_of_channels(x: Tensor) -> tuple[int, ...]:
+    return (int(x.shape[1]), *(1,) * (int(x.dim()) - 2))
 
 
 @rule("batch_norm")
 def batch_norm(
     batch: Batch, func: _Function, x: Tensor, weight: Any, bias: Any, running_mean: Any,
-    running_var: Any, training: bool, momentum: float, eps: float, *args: Any,
+    running_var: Any, training: bool, *args: Any,
 ) -> Any:  # fmt: skip
     statistics = (running_mean, running_var)
-    form = (int(x.shape[1]), *(1,) * (int(x.dim()) - 2))
+    if training or any(map(batch.has, statistics)):
+        y = _by_channels(batch, func, x, statistics, training, *args)
+    else:
+        folded = func(batch.all_of(x).flatten(0, 1), None, None, *statistics, training, *args)
+        y = folded.unflatten(0, (batch.size, int(x.shape[0])))
+    return batch.wrap(_scaled(batch, y, weight, bias, _form_of_channels(x)))
+
+
+@rule("native_batch_norm")
+def native_batch_norm(
+    batch: Batch, func: _Function, x: Tensor, weight: Any, bias: Any, running_mean: Any,
+    running_var: Any, training: bool, *args: Any,
+) -> Any:  # fmt: skip
+    y, *own = _by_channels(batch, func, x, (running_mean, running_var), training, *args)
+    y = _scaled(batch, y, weight, bias, _form_of_channels(x))
+    return tuple(map(batch.wrap, (y, *(part.reshape(batch.size, -1) for part in own))))
+
+
+@rule("instance_norm")
+def instance_norm(
+    batch: Batch, func: _Function, x: Tensor, weight: Any, bias: Any, running_mean: Any,
+    running_var: Any, use_input_stats: bool, *args: Any,
+) -> Any:  # fmt: skip
+    statistics = (running_mean, running_var)
+    if statistics != (None, None):
+        y = _by_channels(batch, func, x, statistics, use_input_stats, *args)
+    else:
+        y = func(batch.all_of(x).flatten(0, 1), None, None, None, None, use_input_stats, *args)
+        y = y.unflatten(0, (batch.size, int(x.shape[0])))
+    return batch.wrap(_scaled(batch, y, weight, bias, _form_of_channels(x)))
+
+
+def _by_channels(
+    batch: Batch, func: _Function, x: Tensor, statistics: tuple[Any, Any], training: bool,
+    *args: Any,
+) -> Any:  # fmt: skip
+    """A norm with the channels of every example as channels of their own, (N, B * C, ...)."""
     if training and batch.has(x):
         for running in statistics:
             if running is not None and not batch.has(running):
@@ -209,38 +321,18 @@ def batch_norm(
                     "running_var, which will be updated in place, were not batched. Please pass "
                     "track_running_stats=False, or call replace_all_batch_norm_modules_(model)."
                 )
-    everything = batch.all_of(x)
-    if not training and not any(map(batch.has, statistics)):
-        folded = func(
-            everything.flatten(0, 1), None, None, *statistics, training, momentum, eps, *args
-        )
-        y = folded.unflatten(0, (batch.size, int(x.shape[0])))
-    else:
-        # The channels of every example are channels of their own: (B, N * C, ...).
-        channels = everything.transpose(0, 1).flatten(1, 2)
-        # Copies, which every example can write to.
-        running = [r if r is None else batch.all_of(r).reshape(-1).clone() for r in statistics]
-        y = func(channels, None, None, *running, training, momentum, eps, *args)
-        y = y.unflatten(1, (batch.size, -1)).transpose(0, 1)
-        if training:
-            for own, changed in zip(statistics, running, strict=True):
-                if own is not None:
-                    everything = changed.reshape(batch.size, -1)
-                    batch.lower(own).copy_(everything if batch.has(own) else everything[0])
-    return batch.wrap(_scaled(batch, y, weight, bias, form))
-
-
-@rule("instance_norm")
-def instance_norm(
-    batch: Batch, func: _Function, x: Tensor, weight: Any, bias: Any, running_mean: Any,
-    running_var: Any, *args: Any,
-) -> Any:  # fmt: skip
-    if running_mean is not None or running_var is not None:
-        return loop_quietly(batch, func, x, weight, bias, running_mean, running_var, *args)
-    y = func(batch.all_of(x).flatten(0, 1), None, None, None, None, *args)
-    y = y.unflatten(0, (batch.size, int(x.shape[0])))
-    form = (int(x.shape[1]), *(1,) * (int(x.dim()) - 2))
-    return batch.wrap(_scaled(batch, y, weight, bias, form))
+    channels = batch.all_of(x).transpose(0, 1).flatten(1, 2)
+    # Copies, which every example can write to.
+    running = [r if r is None else batch.all_of(r).reshape(-1).clone() for r in statistics]
+    result = func(channels, None, None, *running, training, *args)
+    if training:
+        for own, changed in zip(statistics, running, strict=True):
+            if own is not None:
+                everything = changed.reshape(batch.size, -1)
+                batch.lower(own).copy_(everything if batch.has(own) else everything[0])
+    y, *rest = result if isinstance(result, tuple) else (result,)
+    y = y.unflatten(1, (batch.size, -1)).transpose(0, 1)
+    return (y, *rest) if rest else y
 
 
 # ---- losses: without a reduction for all examples, then reduced for each
@@ -266,9 +358,7 @@ def public_loss(
     reduce: Any = None, reduction: str = "mean", *args: Any, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """The rule of losses that are public as they are."""
-    from facula.nn._reduction import get_enum, resolve  # nn is imported by those who use it
-
-    number = get_enum(resolve(size_average, reduce, reduction))
+    number = _number(size_average, reduce, reduction)
     losses = func(*_pair(batch, x, target), None, None, "none", *args, **kwargs)
     return batch.wrap(_reduced(losses, number))
 
@@ -291,30 +381,137 @@ def class_loss(
     batch: Batch, func: _Function, x: Tensor, target: Tensor, weight: Any, reduction: int,
     ignore_index: int,
 ) -> Any:  # fmt: skip
-    if batch.has(weight):
-        return loop_quietly(batch, func, x, target, weight, reduction, ignore_index)
     logits, targets = batch.all_of(x), batch.all_of(target)
     has_rows = x.dim() > 1
+    are_classes = not targets.is_floating_point()
+    if batch.has(weight) and not are_classes:
+        # Weights of classes are factors of their probabilities.
+        targets = targets * batch.lower(weight).reshape(
+            batch.size, *(1,) * has_rows, -1, *(1,) * (int(x.dim()) - 2)
+        )
     if has_rows:
         logits, targets = logits.flatten(0, 1), targets.flatten(0, 1)
-    losses = func(logits, targets, weight, _NONE, ignore_index)
+    losses = func(logits, targets, None if batch.has(weight) else weight, _NONE, ignore_index)
     if has_rows:
         sizes = (batch.size, int(x.shape[0]))
         losses, targets = losses.unflatten(0, sizes), targets.unflatten(0, sizes)
+    counts = None
+    if are_classes:
+        counts = _counts(batch, targets, weight, ignore_index).to(losses.dtype)
+        if batch.has(weight):
+            losses = losses * counts
     if reduction == _NONE:
         return batch.wrap(losses)
     total = losses.flatten(1).sum(1) if has_rows else losses
     if reduction == _SUM:
         return batch.wrap(total)
-    if targets.is_floating_point():
+    if counts is None:
         n = max(int(losses[0].numel()), 1) if has_rows else 1
         return batch.wrap(total / n)
+    return batch.wrap(total / (counts.flatten(1).sum(1) if has_rows else counts))
+
+
+def _counts(batch: Batch, targets: Tensor, weight: Any, ignore_index: int) -> Tensor:
+    """How much each target counts: the weight of its class, or 0 where it is ignored.
+
+    As in the losses themselves, no gradient goes to the weights of classes.
+    """
     is_counted = targets != ignore_index
     if weight is None:
-        counts = is_counted.to(losses.dtype)
-    else:
-        counts = weight[_core.where(is_counted, targets, 0)] * is_counted
-    return batch.wrap(total / (counts.flatten(1).sum(1) if has_rows else counts))
+        return is_counted
+    classes = _core.where(is_counted, targets, 0)
+    if not batch.has(weight):
+        return weight.detach()[classes] * is_counted  # type: ignore[no-any-return]
+    own = batch.lower(weight).detach().gather(1, classes.reshape(batch.size, -1))
+    return own.reshape(targets.shape) * is_counted  # type: ignore[no-any-return]
+
+
+@rule("multi_margin_loss")
+def multi_margin_loss(
+    batch: Batch, func: _Function, x: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
+    weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    n_classes = int(x.shape[-1]) if x.dim() else 1
+    is_usual = x.dim() <= 2 and target.dim() <= 1 and x.numel() == target.numel() * n_classes
+    has_weights = batch.has(weight)
+    if not is_usual or (has_weights and tuple(weight.shape) != (n_classes,)):
+        old = (size_average, reduce, reduction)
+        return loop_quietly(batch, func, x, target, p, margin, weight, *old)  # raises
+    scores, classes = batch.all_of(x).reshape(-1, n_classes), batch.all_of(target).reshape(-1)
+    shared = None if has_weights else weight
+    losses = func(scores, classes, p, margin, shared, reduction="none")
+    losses = losses.reshape(batch.size, *target.shape)
+    if has_weights:
+        own = batch.lower(weight).gather(1, classes.reshape(batch.size, -1))
+        losses = losses * own.reshape(losses.shape)
+    return batch.wrap(_reduced(losses, _number(size_average, reduce, reduction)))
+
+
+@rule("multilabel_margin_loss")
+def multilabel_margin_loss(
+    batch: Batch, func: _Function, x: Tensor, target: Tensor, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    if x.dim() > 2 or x.shape != target.shape:
+        return loop_quietly(batch, func, x, target, size_average, reduce, reduction)  # raises
+    rows = (-1, int(x.shape[-1]) if x.dim() else 1)
+    losses = func(*(batch.all_of(a).reshape(rows) for a in (x, target)), reduction="none")
+    losses = losses.reshape(batch.size, *x.shape[:-1])
+    return batch.wrap(_reduced(losses, _number(size_average, reduce, reduction)))
+
+
+def _number(size_average: Any, reduce: Any, reduction: str) -> int:
+    from facula.nn._reduction import get_enum, resolve  # nn is imported by those who use it
+
+    return get_enum(resolve(size_average, reduce, reduction))
+
+
+@rule("ctc_loss")
+def ctc_loss(
+    batch: Batch, func: _Function, log_probs: Tensor, targets: Tensor, input_lengths: Any,
+    target_lengths: Any, blank: int = 0, reduction: Any = "mean", zero_infinity: bool = False,
+) -> Any:  # fmt: skip
+    is_batch = log_probs.dim() == 3
+    given = (log_probs, targets, input_lengths, target_lengths)
+    n = int(log_probs.shape[1]) if is_batch else 1
+    if not (is_batch or log_probs.dim() == 2) or not _are_sequences(batch, *given[1:], n, is_batch):
+        return loop_quietly(batch, func, *given, blank, reduction, zero_infinity)
+    # (N, T, B, C) -> (T, N * B, C): the sequences of all examples are one batch.
+    steps = batch.all_of(log_probs).movedim(0, 1)
+    labels = batch.all_of(targets)
+    lengths = [_lengths(batch, given) for given in (input_lengths, target_lengths)]
+    losses = func(
+        steps.flatten(1, 2) if is_batch else steps,
+        labels.flatten(0, 1) if is_batch or labels.dim() == 3 else labels,
+        *(length.flatten() for length in lengths), blank,
+        "none" if isinstance(reduction, str) else _NONE, zero_infinity,
+    ).reshape(batch.size, n)  # fmt: skip
+    number = reduction if isinstance(reduction, int) else _number(None, None, reduction)
+    if number == _MEAN:
+        losses = losses / lengths[1].to(losses.device, losses.dtype).clamp_min(1)
+    if number == _NONE:
+        return batch.wrap(losses if is_batch else losses.squeeze(1))
+    return batch.wrap(_reduced(losses, number))
+
+
+def _lengths(batch: Batch, lengths: Any) -> Tensor:
+    """All examples of the lengths, as rows."""
+    everything = lengths if isinstance(lengths, Tensor) else _core.tensor(list(lengths))
+    return batch.all_of(everything).reshape(batch.size, -1)  # type: ignore[no-any-return]
+
+
+def _are_sequences(
+    batch: Batch, targets: Tensor, input_lengths: Any, target_lengths: Any, n: int, is_batch: bool
+) -> bool:
+    """Whether all have ``n`` sequences; of labels in a row, nothing may be left at its end."""
+    counts = [_lengths(batch, given) for given in (input_lengths, target_lengths)]
+    if any(int(count.shape[1]) != n or count.is_floating_point() for count in counts):
+        return False
+    if targets.dim() == 2:
+        return int(targets.shape[0]) == n
+    if targets.dim() != 1 or not is_batch:
+        return targets.dim() == 1
+    return bool((all_values(counts[1]).sum(-1) == int(targets.shape[0])).all())
 
 
 # ---- recurrent layers: examples that share the weights are one large batch

@@ -118,7 +118,7 @@ def prelu(batch: Batch, func: Callable[..., Any], x: Tensor, weight: Tensor) -> 
     form = [1] * n_dims
     if n_dims:
         form[min(1, n_dims - 1)] = n_channels
-    slopes = batch.lower(weight).reshape(*([batch.size] if batch.has(weight) else []), *form)
+    slopes = batch.lower(weight).reshape((*([batch.size] if batch.has(weight) else []), *form))
     values = batch.lower(x)
     return batch.wrap(_core.where(values > 0, values, slopes * values))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula.func._batching._batch import Batch, check_writable, rule
+from facula.func._batching._batch import Batch, check_writable, loop_quietly, rule
 from facula.func._batching._pointwise import aligned
 
 _Function = Callable[..., Any]
@@ -73,6 +73,18 @@ def outer(batch: Batch, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -
     y = args[0] if args else next(iter(kwargs.values()))
     _check_dims("outer", [(x, 1), (y, 1)])
     return batch.wrap(batch.lower(x).unsqueeze(-1) * batch.lower(y).unsqueeze(-2))
+
+
+@rule("_csr_mm")
+def sparse_product(
+    batch: Batch, func: _Function, starts: Tensor, columns: Tensor, values: Tensor, dense: Tensor
+) -> Any:
+    if not batch.has(dense) or any(map(batch.has, (starts, columns, values))):
+        return loop_quietly(batch, func, starts, columns, values, dense)
+    # The columns of all examples beside each other.
+    wide = batch.lower(dense).movedim(0, 1)
+    y = func(starts, columns, values, wide.flatten(1))
+    return batch.wrap(y.unflatten(1, wide.shape[1:]).movedim(1, 0))
 
 
 _ADDED = {"addmm": (2, 2), "addmv": (2, 1), "baddbmm": (3, 3), "addbmm": (3, 3)}
@@ -188,6 +200,21 @@ def convolution(
         ),
         int(weight.dim()), is_transposed=transposed,
     )  # fmt: skip
+
+
+@rule("conv_tbc")
+def conv_tbc(
+    batch: Batch, func: _Function, x: Tensor, weight: Tensor, bias: Tensor, pad: int = 0
+) -> Any:
+    # (time, batch, channels), with weights (time, in, out).
+    def moved(a: Tensor, *dims: int) -> Any:
+        return batch.wrap(batch.lower(a).permute(0, *(d + 1 for d in dims))) if batch.has(
+            a) else a.permute(dims)  # fmt: skip
+
+    if x.dim() != 3 or weight.dim() != 3:
+        return func(x, weight, bias, pad)  # raises
+    images, kernels = moved(x, 1, 2, 0), moved(weight, 2, 1, 0)
+    return moved(conv(batch, _core.conv1d, images, kernels, bias, 1, pad), 2, 0, 1)
 
 
 def _convolved(

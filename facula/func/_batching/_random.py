@@ -149,12 +149,15 @@ def rrelu(
             given = (batch.wrap(batch.all_of(x)), *given[1:])
     elif not batch.has(x):
         return func(*given)
+    else:
+        y = func(batch.lower(x), *given[1:])
+        return x if func.__name__.endswith("_") else batch.wrap(y)
     return loop_quietly(batch, func, *given)
 
 
 ALWAYS.update(rrelu=rrelu, rrelu_=rrelu)
 ALWAYS.update(randint=randint, randperm=randperm, normal=normal, multinomial=multinomial)
-for _name in ("bernoulli", "poisson", "binomial", "_standard_gamma"):
+for _name in ("bernoulli", "poisson", "binomial", "_sample_dirichlet", "_standard_gamma"):
     ALWAYS[_name] = elementwise
 for _name in ("rand_like", "randn_like", "randint_like"):
     ALWAYS[_name] = like

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from facula import _core
+from facula import _core, return_types
 from facula._core import Tensor
+from facula._limits import finfo
 from facula._transform import map_tensors
-from facula.func._batching._batch import RULES, Batch, loop_quietly, rule
+from facula.func._batching._batch import RULES, Batch, all_values, loop_quietly, rule
 from facula.func._batching._pointwise import pointwise
 
 _Function = Callable[..., Any]
@@ -70,7 +71,11 @@ def norm(
     **kwargs: Any,
 ) -> Any:  # fmt: skip
     if p == "nuc":
-        return loop_quietly(batch, func, x, p, dim, *args, **kwargs)
+        dims = (0, 1) if dim is None and x.dim() == 2 else dim
+        if dims is None or len(dims) != 2:
+            return func(x, p, dim, *args, **kwargs)  # raises
+        return batch.wrap(func(batch.lower(x), p, shifted("norm", dims, int(x.dim())), *args,
+                               **kwargs))  # fmt: skip
     return _norm(batch, func, x, 2 if p in ("fro", None) else p, dim, *args, **kwargs)
 
 
@@ -145,8 +150,125 @@ def quantile(
     if isinstance(q, Tensor) and q.dim() == 1:  # the quantiles come first
         result = result.movedim(0, 1)
     if keepdim and dim is None:
-        result = result.reshape(*result.shape, *(1,) * int(x.dim()))
+        result = result.reshape((*result.shape, *(1,) * int(x.dim())))
     return batch.wrap(result)
+
+
+# ---- counts
+
+
+@rule("bincount")
+def bincount(
+    batch: Batch, func: _Function, x: Tensor, weights: Any = None, minlength: int = 0
+) -> Any:
+    values = all_values(x)
+    lengths = values.amax(-1).clamp_min(minlength - 1) + 1 if values.numel() else values
+    is_usual = values.numel() > 0 and x.dim() == 1 and not x.is_floating_point()
+    # Where the largest numbers differ, so do the lengths of the results.
+    if not is_usual or int(values.min()) < 0 or int(lengths.min()) != int(lengths.max()):
+        return loop_quietly(batch, func, x, weights, minlength)
+    places = batch.all_of(x).to(_core.int64)
+    if weights is None:
+        counted = _core.ones_like(places)
+    else:
+        counted = batch.all_of(weights).detach()
+        counted = counted if counted.dtype is _core.float32 else counted.double()
+    zeros = _core.zeros(batch.size, int(lengths.max()), dtype=counted.dtype, device=counted.device)
+    return batch.wrap(zeros.scatter_add(1, places, counted))
+
+
+@rule("histogram")
+def histogram(
+    batch: Batch, func: _Function, x: Tensor, bins: Any = 100, *, range: Any = None,
+    weight: Any = None, density: bool = False,
+) -> Any:  # fmt: skip
+    flat = batch.all_of(x).detach().reshape(batch.size, -1)
+    has_own_range = not isinstance(bins, Tensor) and (range is None or range[0] == range[1])
+    is_usual = x.dtype in (_core.float32, _core.float64) and x.numel() > 0
+    if not is_usual or (weight is not None and weight.shape != x.shape) or (
+        has_own_range and (bins <= 0 or not bool(all_values(flat).isfinite().all()))
+    ):  # fmt: skip
+        return loop_quietly(batch, func, x, bins, range=range, weight=weight, density=density)
+    if isinstance(bins, Tensor):
+        edges = batch.all_of(bins).to(x.dtype)
+    elif has_own_range:
+        low, high = flat.amin(1), flat.amax(1)
+        margin = 0.5 * (low == high)
+        edges = _spaced(low - margin, high + margin, bins + 1)
+    else:
+        edges = func(_core.zeros(1, dtype=x.dtype, device=x.device), bins, range=range)[1]
+        edges = edges.expand(batch.size, *edges.shape)
+    amount = _core.ones_like(flat) if weight is None else batch.all_of(weight).detach()
+    is_inside = (flat >= edges[:, :1]) & (flat <= edges[:, -1:])
+    n_bins = int(edges.shape[1]) - 1
+    places = (_core.searchsorted(edges.contiguous(), flat, right=True) - 1).clamp(0, n_bins - 1)
+    counts = _core.zeros(batch.size, n_bins, dtype=x.dtype, device=x.device)
+    amount = _core.where(is_inside, amount.reshape(flat.shape), 0)
+    counts = counts.scatter_add(1, places, amount)
+    if density:
+        counts = counts / counts.sum(1, keepdim=True) / edges.diff(dim=1)
+    return return_types.histogram(batch.wrap(counts), batch.wrap(edges))
+
+
+@rule("histc")
+def histc(
+    batch: Batch, func: _Function, x: Tensor, bins: int = 100, min: float = 0, max: float = 0
+) -> Any:
+    flat = batch.all_of(x).detach().reshape(batch.size, -1)
+    is_usual = x.dtype in (_core.float32, _core.float64) and x.numel() > 0 and bins > 0
+    values = all_values(flat)
+    if not is_usual or min > max or not bool(values.isfinite().all()) or (
+        (float(values.max()) - float(values.min()) + abs(min) + abs(max)) * bins
+        > finfo(x.dtype).max / 4
+    ):  # fmt: skip
+        return loop_quietly(batch, func, x, bins, min, max)
+    ends = [_core.full((), end, dtype=x.dtype, device=x.device) for end in (min, max)]
+    low, high = (end.expand(batch.size, 1) for end in ends)
+    if min == max:
+        low, high = flat.amin(1, keepdim=True), flat.amax(1, keepdim=True)
+        margin = 1 * (low == high)
+        low, high = low - margin, high + margin
+    places = ((flat - low) * bins / (high - low)).to(_core.int64).clamp_max(bins - 1)
+    places = _core.where((flat >= low) & (flat <= high), places, bins)
+    counts = _core.zeros(batch.size, bins + 1, dtype=_core.int64, device=x.device)
+    counts = counts.scatter_add(1, places, _core.ones_like(places))
+    return batch.wrap(counts[:, :bins].to(x.dtype))
+
+
+# ---- numbers at equal distances
+
+
+@rule("linspace", "logspace")
+def spaced(
+    batch: Batch, func: _Function, start: Any, end: Any, steps: int, base: float = 10.0, *,
+    dtype: Any = None, **kwargs: Any,
+) -> Any:  # fmt: skip
+    numbers = [a if isinstance(a, Tensor) else _core.tensor(a) for a in (start, end)]
+    if steps < 0 or any(a.dim() for a in numbers) or dtype is _core.bool:
+        return func(start, end, steps, dtype=dtype, **kwargs)  # raises
+    own = dtype or func(*(0j if a.is_complex() else 0 for a in numbers), 0).dtype
+    is_integer = not (own.is_floating_point or own.is_complex)
+    is_power = func.__name__ == "logspace"
+    # Integers are cut, then counted in doubles.
+    wide = own if own.is_complex or not (is_integer or is_power) else _core.float64
+    requires_grad = kwargs.pop("requires_grad", False)
+    ends = [batch.all_of(a).detach() for a in numbers]
+    first, last = ((a.to(own) if is_integer else a).to(wide) for a in ends)
+    y = _spaced(first, last, steps)
+    if is_power:
+        y = _core.pow(base, y)
+    return batch.wrap(y.to(own).requires_grad_(requires_grad))
+
+
+def _spaced(first: Tensor, last: Tensor, steps: int) -> Tensor:
+    """Rows of ``steps`` numbers, each counted from the nearer end, so that the last is exact."""
+    first, last = first.unsqueeze(1), last.unsqueeze(1)
+    if steps == 1:
+        return first
+    places = _core.arange(steps, device=first.device)
+    step = (last - first) / max(steps - 1, 1)
+    from_end = last - step * (steps - 1 - places)
+    return _core.where(places < steps // 2, first + step * places, from_end)
 
 
 # ---- along a dimension: the parameters after the tensor, with defaults; those named dim count from

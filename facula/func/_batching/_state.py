@@ -65,6 +65,11 @@ def refuse(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError(f"vmap: {_ADVICE[name_of(func)]}.")
 
 
+@rule("is_set_to")
+def is_set_to(batch: Batch, func: _Function, x: Tensor, other: Tensor) -> Any:
+    return func(batch.lower(x), batch.lower(other))
+
+
 @rule("__repr__", "__format__")
 def text(batch: Batch, func: _Function, x: Tensor, *args: Any) -> str:
     value = textwrap.indent(repr(batch.lower(x)), "    ")

@@ -56,7 +56,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: _Ints, return_indices: bool 
         >>> F.adaptive_max_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
         tensor([[3., 2.]])
     """
-    values, indices = _core._adaptive_max_pool1d(input, output_size, return_indices)
+    values, indices = _core._adaptive_max_pool1d(input, output_size, bool(return_indices))
     return (values, indices) if return_indices else values
 
 
@@ -81,7 +81,7 @@ def adaptive_max_pool2d(
                  [12., 13., 14., 15.]]])
     """
     sizes = _sizes_of(output_size, input, 2)
-    values, indices = _core._adaptive_max_pool2d(input, sizes, return_indices)
+    values, indices = _core._adaptive_max_pool2d(input, sizes, bool(return_indices))
     return (values, indices) if return_indices else values
 
 
@@ -101,7 +101,7 @@ def adaptive_max_pool3d(
         tensor([[[[6., 7.]]]])
     """
     sizes = _sizes_of(output_size, input, 3)
-    values, indices = _core._adaptive_max_pool3d(input, sizes, return_indices)
+    values, indices = _core._adaptive_max_pool3d(input, sizes, bool(return_indices))
     return (values, indices) if return_indices else values
 
 

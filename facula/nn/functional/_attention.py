@@ -6,11 +6,8 @@ import math
 
 import facula
 from facula._core import Tensor
-from facula._core import _linear as linear
-from facula._core import _scaled_dot_product_attention as scaled_dot_product_attention
 from facula._warnings import warn_user
-from facula.nn.functional._dropout import dropout
-from facula.nn.functional._padding import pad
+from facula.nn import functional as F
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -125,7 +122,7 @@ def multi_head_attention_forward(
             )
         k, v = _append(k, bias_k, "bias_k"), _append(v, bias_v, "bias_v")
     if add_zero_attn:
-        k, v = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1))
+        k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
     if padding is not None:
         padding = _padding_mask(padding, key.size(0))
     if mask is not None:
@@ -139,15 +136,15 @@ def multi_head_attention_forward(
     # The fused operation never has the weights as a whole, which is why it is faster. The query is
     # scaled before the product, as PyTorch does it: afterwards would round differently.
     if need_weights:
-        attn_weights = facula.softmax(_scores(q * math.sqrt(1.0 / q.size(-1)), k, mask), -1)
+        attn_weights = F.softmax(_scores(q * math.sqrt(1.0 / q.size(-1)), k, mask), -1)
         if dropout_p > 0.0:
-            attn_weights = dropout(attn_weights, dropout_p)
+            attn_weights = F.dropout(attn_weights, dropout_p)
         y = facula.matmul(attn_weights, v)
     else:
-        y = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+        y = F.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     n_batch, _, length, _ = y.shape
     y = y.permute(2, 0, 1, 3).reshape(length * n_batch, embed_dim_to_check)
-    y = linear(y, out_proj_weight, out_proj_bias).view(length, n_batch, -1)
+    y = F.linear(y, out_proj_weight, out_proj_bias).view(length, n_batch, -1)
     if attn_weights is not None and average_attn_weights:
         attn_weights = attn_weights.mean(dim=1)
     if not is_batched:
@@ -276,7 +273,7 @@ def _padding_mask(mask: Tensor, n_keys: int) -> Tensor:
 
 def _see_added_keys(mask: Tensor, n_keys: int) -> Tensor:
     n_added = n_keys - mask.size(-1)
-    return pad(mask, (0, n_added)) if n_added > 0 else mask
+    return F.pad(mask, (0, n_added)) if n_added > 0 else mask
 
 
 def _project_together(
@@ -289,13 +286,13 @@ def _project_together(
             "use_separate_proj_weight=True and three weights."
         )
     if query is key and key is value:
-        return tuple(linear(query, weight, bias).chunk(3, -1))
+        return tuple(F.linear(query, weight, bias).chunk(3, -1))
     n = query.size(-1)
     sizes = (n, 2 * n) if key is value else (n, n, n)
     weights = weight.split(sizes)
     biases = (None,) * len(sizes) if bias is None else bias.split(sizes)
     inputs = (query, key, value)[: len(sizes)]
-    parts = [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+    parts = [F.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
     return (parts[0], *parts[1].chunk(2, -1)) if key is value else tuple(parts)
 
 
@@ -314,7 +311,7 @@ def _project_separately(
             )
     biases = (None, None, None) if bias is None else bias.chunk(3)
     inputs = zip((query, key, value), weights, biases, strict=True)
-    return tuple(linear(x, w, b) for x, w, b in inputs if w is not None)
+    return tuple(F.linear(x, w, b) for x, w, b in inputs if w is not None)
 
 
 def _split_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -122,7 +122,7 @@ def embedding_bag(
             "is deprecated.",
         )
         input, weight = weight, input
-    if mode not in _MODES:
+    if mode not in tuple(_MODES):
         raise ValueError(f"embedding_bag: expected mode 'sum', 'mean' or 'max', got {mode!r}.")
     if mode == "max" and scale_grad_by_freq:
         raise ValueError(

@@ -412,6 +412,13 @@ def kl_div(
     return total / input.size(0) if is_batchmean and input.dim() > 0 else total
 
 
+def _number_of_name(name: str, reduction: str) -> int:
+    """As ``get_enum``, for losses of which PyTorch fails at a reduction that is no name."""
+    if not isinstance(reduction, str):
+        raise TypeError(f"{name}: expected a str as reduction, got {type(reduction).__name__}.")
+    return get_enum(reduction)
+
+
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -439,7 +446,7 @@ def poisson_nll_loss(
         >>> F.poisson_nll_loss(facula.zeros(2), facula.tensor([1.0, 3.0]))
         tensor(1.)
     """
-    number = get_enum(resolve(size_average, reduce, reduction))
+    number = _number_of_name("poisson_nll_loss", resolve(size_average, reduce, reduction))
     return _ops.poisson_nll_loss(input, target, log_input, full, eps, number)
 
 
@@ -475,7 +482,7 @@ def gaussian_nll_loss(
         var = var * _core.ones_like(input)
     if is_negative:
         raise ValueError("gaussian_nll_loss: expected variances of 0 or more, got a negative one.")
-    number = get_enum(reduction)
+    number = _number_of_name("gaussian_nll_loss", reduction)
     # Clamped in a copy and unrecorded: the gradient of a variance below eps is not cut off.
     var = var.clone()
     with no_grad():

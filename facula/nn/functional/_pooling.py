@@ -262,7 +262,7 @@ def _fractional(
         n_batch = 1 if input.dim() == n + 1 else input.size(0)
         samples = _core.rand(n_batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
     values, indices = _core._fractional_max_pool(
-        input, n, kernel_size, output_size, samples, return_indices
+        input, n, kernel_size, output_size, samples, bool(return_indices)
     )
     return (values, indices) if return_indices else values
 

@@ -193,7 +193,7 @@ def _corners(name: str, align_corners: bool | None) -> bool:
         warn_user(
             f"{name}: align_corners is False by default; pass it to say which is meant.",
         )
-    return bool(align_corners)
+    return False if align_corners is None else align_corners
 
 
 def grid_sample(

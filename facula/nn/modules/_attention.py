@@ -75,7 +75,7 @@ class MultiheadAttention(Module):
         if embed_dim % num_heads != 0:
             raise AssertionError(
                 f"MultiheadAttention: expected num_heads to divide embed_dim={embed_dim}, got "
-                f"{num_heads}."
+                f"{num_heads}. (embed_dim must be divisible by num_heads)"
             )
         super().__init__()
         self.embed_dim = embed_dim

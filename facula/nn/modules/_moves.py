@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import facula
 from facula import __future__, _core
 from facula._core import Tensor
+from facula._ops._arguments import described
 from facula.autograd.grad_mode import no_grad
 from facula.nn.parameter import Parameter
 
@@ -178,4 +179,7 @@ def _parse_to(
         device, dtype = tensor.device, tensor.dtype
     if dtype is not None and not isinstance(dtype, _core.dtype):
         raise TypeError(f"to: expected a dtype, got {type(dtype).__name__}.")
+    if device is not None and not isinstance(device, (_core.device, str, int)):
+        what = described(device)
+        raise TypeError(f"Module.to: expected a device, a dtype or a tensor, got {what}.")
     return None if device is None else _core.device(device), dtype, non_blocking, memory_format

@@ -464,7 +464,7 @@ class Hardshrink(_WithLambd):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return _core.hardshrink(input, self.lambd)
+        return F.hardshrink(input, self.lambd)
 
 
 class LeakyReLU(Module):
@@ -591,7 +591,7 @@ class PReLU(Module):
             self.weight.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        return _core.prelu(input, self.weight)
+        return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -679,7 +679,7 @@ class Softmax2d(Module):
             raise ValueError(
                 f"Softmax2d: expected an input (N, C, H, W) or (C, H, W), got {tuple(input.shape)}."
             )
-        return _core.softmax(input, -3)
+        return F.softmax(input, -3)
 
 
 class LogSoftmax(_AlongDim):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
@@ -62,7 +62,8 @@ class _ConvNd(Module):
         "out_channels",
         "kernel_size",
     )
-    _function: ClassVar[Callable[..., Tensor]]
+    # The name of the operation: programs that count calls put their own into nn.functional.
+    _function: ClassVar[str]
     _n_spatial: ClassVar[int]
     weight: Tensor
     bias: Tensor | None
@@ -196,7 +197,11 @@ class _Conv(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,)
-        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        function = getattr(F, self._function)
+        result: Tensor = function(
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
+        )
+        return result
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -232,7 +237,7 @@ class Conv1d(_Conv):
     """
 
     _n_spatial = 1
-    _function = staticmethod(F.conv1d)
+    _function = "conv1d"
 
 
 @_with_own_init
@@ -251,7 +256,7 @@ class Conv2d(_Conv):
     """
 
     _n_spatial = 2
-    _function = staticmethod(F.conv2d)
+    _function = "conv2d"
 
 
 @_with_own_init
@@ -270,7 +275,7 @@ class Conv3d(_Conv):
     """
 
     _n_spatial = 3
-    _function = staticmethod(F.conv3d)
+    _function = "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
@@ -341,7 +346,15 @@ class _ConvTransposeNd(_ConvNd):
         if output_size is not None:
             output_padding = self._output_padding(input, output_size)
         window = self.stride, self.padding, output_padding
-        return self._function(input, self.weight, self.bias, *window, self.groups, self.dilation)
+        function = getattr(F, self._function)
+        result: Tensor = function(
+            input, self.weight, self.bias, *window, self.groups, self.dilation
+        )
+        return result
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """What PyTorch once derived its layers from: packages import it, no layer is one."""
 
 
 @_with_own_init
@@ -377,7 +390,7 @@ class ConvTranspose1d(_ConvTransposeNd):
     """
 
     _n_spatial = 1
-    _function = staticmethod(F.conv_transpose1d)
+    _function = "conv_transpose1d"
 
 
 @_with_own_init
@@ -396,7 +409,7 @@ class ConvTranspose2d(_ConvTransposeNd):
     """
 
     _n_spatial = 2
-    _function = staticmethod(F.conv_transpose2d)
+    _function = "conv_transpose2d"
 
 
 @_with_own_init
@@ -415,7 +428,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     """
 
     _n_spatial = 3
-    _function = staticmethod(F.conv_transpose3d)
+    _function = "conv_transpose3d"
 
 
 class _LazyConvNd(LazyModuleMixin, _ConvNd):

@@ -6,6 +6,7 @@ the call that runs them, ``_state.py`` ``state_dict`` and loading, ``_moves.py``
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 
 from facula import _core
 from facula._core import Tensor
+from facula._exports import own_module
 from facula._legacy import typename
 from facula.nn.modules import _hooks
 from facula.nn.modules._error_notes import note_failing_module
@@ -109,11 +111,30 @@ def _expose(kind: type, name: str) -> None:
         setattr(kind, name, _Attribute(name))
 
 
+@functools.cache
+def _named_by_init(kind: type) -> frozenset[str]:
+    """The names that the constructors of a class mention, those of its usual parts among them."""
+    names: set[str] = set()
+    for base in kind.__mro__:
+        code = getattr(vars(base).get("__init__"), "__code__", None)
+        if code is not None:
+            names.update(code.co_names, (c for c in code.co_consts if isinstance(c, str)))
+    return frozenset(names)
+
+
 def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     """What the module computes; every subclass defines it. Call the module rather than this."""
     raise NotImplementedError(
         f"{type(self).__name__}: a module has to define forward to be called."
     )
+
+
+# Added where a program asks a module for what only TorchScript gives it.
+_OF_TORCHSCRIPT = (
+    ": jit.script and jit.trace leave a module as it is, without TorchScript. Save its weights "
+    "with torch.save(model.state_dict(), path), write it for other programs with "
+    "torch.onnx.export, or take its graph from torch.fx.symbolic_trace."
+)
 
 
 class Module(Stateful, Movable, Hooked):
@@ -197,7 +218,8 @@ class Module(Stateful, Movable, Hooked):
                 return own["_modules"][name]
             if name in own["_buffers"]:
                 return own["_buffers"][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        hint = _OF_TORCHSCRIPT if name in ("graph", "inlined_graph", "save") else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{hint}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
@@ -261,8 +283,12 @@ class Module(Stateful, Movable, Hooked):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._restore(state)
+        kind: type = type(self)
+        # A copy of what a stranger's file names must not give our classes attributes either.
+        known = _named_by_init(kind) if own_module(kind).startswith("facula.") else None
         for name in chain(self._parameters, self._modules, self._buffers):
-            _expose(type(self), name)
+            if known is None or name in known:
+                _expose(kind, name)
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Take over the state of a pickle, which may be PyTorch's or older than the class.
@@ -292,7 +318,7 @@ class Module(Stateful, Movable, Hooked):
         if "_parameters" not in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__}: call super().__init__() before the first {kind} is "
-                "assigned."
+                f"assigned. (cannot assign {kind}s before Module.__init__() call)"
             )
 
     def _forget(self, name: str, *, keep: str) -> None:
@@ -648,7 +674,10 @@ def _attribute_of(module: Module, name: str) -> Any:
 
 def _wrong_kind(value: Any, kind: str, name: str, expected: str) -> TypeError:
     given = typename(value)
-    return TypeError(f"{kind} {name!r}: expected {expected}, got {given}.")
+    return TypeError(
+        f"{kind} {name!r}: expected {expected}, got {given}. "
+        f"(cannot assign {given!r} as {kind} {name!r})"
+    )
 
 
 # Python's errors name a method by the class that it is written in: users know one class only.

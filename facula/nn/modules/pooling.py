@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from facula._core import Tensor
@@ -37,9 +36,16 @@ _Size = int | tuple[int, ...]
 _OptionalSize = int | None | tuple[int | None, ...]
 
 
-class _MaxPoolNd(Module):
+class _Pool(Module):
+    # The name of the operation: programs that count calls put their own into nn.functional.
+    _function: ClassVar[str]
+
+    def _call(self, *args: Any) -> Any:
+        return getattr(F, self._function)(*args)
+
+
+class _MaxPoolNd(_Pool):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
-    _pool: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -66,12 +72,11 @@ class _MaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         window = self.kernel_size, self.stride, self.padding, self.dilation
-        return self._pool(input, *window, self.ceil_mode, self.return_indices)
+        return self._call(input, *window, self.ceil_mode, self.return_indices)
 
 
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(_Pool):
     _n_dims: ClassVar[int]
-    _unpool: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, kernel_size: _Size, stride: _Size | None = None, padding: _Size = 0) -> None:
         super().__init__()
@@ -85,10 +90,11 @@ class _MaxUnpoolNd(Module):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         window = self.kernel_size, self.stride, self.padding
-        return self._unpool(input, indices, *window, output_size)
+        result: Tensor = self._call(input, indices, *window, output_size)
+        return result
 
 
-class _AvgPoolNd(Module):
+class _AvgPoolNd(_Pool):
     __constants__: tuple[str, ...] = (
         "kernel_size",
         "stride",
@@ -106,7 +112,6 @@ class _AvgPoolNd(Module):
 
 class _DividedAvgPoolNd(_AvgPoolNd):
     __constants__ = (*_AvgPoolNd.__constants__, "divisor_override")
-    _pool: ClassVar[Callable[..., Tensor]]
 
     def __init__(
         self,
@@ -127,13 +132,13 @@ class _DividedAvgPoolNd(_AvgPoolNd):
 
     def forward(self, input: Tensor) -> Tensor:
         window = self.kernel_size, self.stride, self.padding, self.ceil_mode
-        return self._pool(input, *window, self.count_include_pad, self.divisor_override)
+        result: Tensor = self._call(input, *window, self.count_include_pad, self.divisor_override)
+        return result
 
 
-class _FractionalMaxPoolNd(Module):
+class _FractionalMaxPoolNd(_Pool):
     __constants__ = ("kernel_size", "return_indices", "output_size", "output_ratio")
     _n_dims: ClassVar[int]
-    _pool: ClassVar[Callable[..., Any]]
 
     def __init__(
         self,
@@ -160,12 +165,11 @@ class _FractionalMaxPoolNd(Module):
 
     def forward(self, input: Tensor) -> Any:
         sizes = self.kernel_size, self.output_size, self.output_ratio
-        return self._pool(input, *sizes, self.return_indices, self._random_samples)
+        return self._call(input, *sizes, self.return_indices, self._random_samples)
 
 
-class _LPPoolNd(Module):
+class _LPPoolNd(_Pool):
     __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
-    _pool: ClassVar[Callable[..., Tensor]]
 
     def __init__(
         self,
@@ -187,14 +191,14 @@ class _LPPoolNd(Module):
         )
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pool(
+        result: Tensor = self._call(
             input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode
         )
+        return result
 
 
-class _AdaptiveMaxPoolNd(Module):
+class _AdaptiveMaxPoolNd(_Pool):
     __constants__ = ("output_size", "return_indices")
-    _pool: ClassVar[Callable[..., Any]]
 
     def __init__(self, output_size: _OptionalSize, return_indices: bool = False) -> None:
         super().__init__()
@@ -205,12 +209,11 @@ class _AdaptiveMaxPoolNd(Module):
         return f"output_size={self.output_size}"
 
     def forward(self, input: Tensor) -> Any:
-        return self._pool(input, self.output_size, self.return_indices)
+        return self._call(input, self.output_size, self.return_indices)
 
 
-class _AdaptiveAvgPoolNd(Module):
+class _AdaptiveAvgPoolNd(_Pool):
     __constants__ = ("output_size",)
-    _pool: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, output_size: _OptionalSize) -> None:
         super().__init__()
@@ -220,7 +223,8 @@ class _AdaptiveAvgPoolNd(Module):
         return f"output_size={self.output_size}"
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pool(input, self.output_size)
+        result: Tensor = self._call(input, self.output_size)
+        return result
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -243,7 +247,7 @@ class MaxPool1d(_MaxPoolNd):
         tensor([[3., 2.]])
     """
 
-    _pool = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -260,7 +264,7 @@ class MaxPool2d(_MaxPoolNd):
                  [13., 15.]]])
     """
 
-    _pool = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -276,7 +280,7 @@ class MaxPool3d(_MaxPoolNd):
         tensor([[[[7.]]]])
     """
 
-    _pool = staticmethod(F.max_pool3d)
+    _function = "max_pool3d"
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
@@ -297,7 +301,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     _n_dims = 1
-    _unpool = staticmethod(F.max_unpool1d)
+    _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
@@ -318,7 +322,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     """
 
     _n_dims = 2
-    _unpool = staticmethod(F.max_unpool2d)
+    _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
@@ -340,7 +344,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     """
 
     _n_dims = 3
-    _unpool = staticmethod(F.max_unpool3d)
+    _function = "max_unpool3d"
 
 
 class AvgPool1d(_AvgPoolNd):
@@ -361,6 +365,8 @@ class AvgPool1d(_AvgPoolNd):
         tensor([[2., 1.]])
     """
 
+    _function = "avg_pool1d"
+
     def __init__(
         self,
         kernel_size: _Size,
@@ -377,7 +383,7 @@ class AvgPool1d(_AvgPoolNd):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
+        result: Tensor = self._call(
             input,
             self.kernel_size,
             self.stride,
@@ -385,6 +391,7 @@ class AvgPool1d(_AvgPoolNd):
             self.ceil_mode,
             self.count_include_pad,
         )
+        return result
 
 
 class AvgPool2d(_DividedAvgPoolNd):
@@ -404,7 +411,7 @@ class AvgPool2d(_DividedAvgPoolNd):
                  [10.5000, 12.5000]]])
     """
 
-    _pool = staticmethod(F.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_DividedAvgPoolNd):
@@ -418,7 +425,7 @@ class AvgPool3d(_DividedAvgPoolNd):
         tensor([[[[3.5000]]]])
     """
 
-    _pool = staticmethod(F.avg_pool3d)
+    _function = "avg_pool3d"
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
@@ -439,7 +446,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """
 
     _n_dims = 2
-    _pool = staticmethod(F.fractional_max_pool2d)
+    _function = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
@@ -456,7 +463,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """
 
     _n_dims = 3
-    _pool = staticmethod(F.fractional_max_pool3d)
+    _function = "fractional_max_pool3d"
 
 
 class LPPool1d(_LPPoolNd):
@@ -476,7 +483,7 @@ class LPPool1d(_LPPoolNd):
         tensor([[5., 2.]])
     """
 
-    _pool = staticmethod(F.lp_pool1d)
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
@@ -490,7 +497,7 @@ class LPPool2d(_LPPoolNd):
         tensor([[[5.]]])
     """
 
-    _pool = staticmethod(F.lp_pool2d)
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
@@ -504,7 +511,7 @@ class LPPool3d(_LPPoolNd):
         tensor([[[[8.]]]])
     """
 
-    _pool = staticmethod(F.lp_pool3d)
+    _function = "lp_pool3d"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
@@ -522,7 +529,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
         tensor([[3., 2.]])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
@@ -541,7 +548,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
         tensor([[[2., 3.]]])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
@@ -557,7 +564,7 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
         tensor([[[[7.]]]])
     """
 
-    _pool = staticmethod(F.adaptive_max_pool3d)
+    _function = "adaptive_max_pool3d"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
@@ -574,7 +581,7 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
         tensor([[2., 1.]])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
@@ -592,7 +599,7 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
         tensor([[[7.5000]]])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
@@ -608,4 +615,4 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
         tensor([[[[3.5000]]]])
     """
 
-    _pool = staticmethod(F.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"

@@ -60,6 +60,7 @@ class RNNBase(Module):
         "bidirectional",
         "proj_size",
     )
+    _assigned: list[tuple[Any, Any]] | None = None  # a weight, and what was assigned in its place
 
     def __init__(
         self,
@@ -152,9 +153,33 @@ class RNNBase(Module):
         # Collected at each call: a list that is kept would hold old tensors after functional_call,
         # pruning or a parametrization has put others in their place, some of them as attributes.
         own = self._parameters
-        return [
+        weights = [
             own[name] if name in own else getattr(self, name) for name in self._flat_weights_names
         ]
+        if self._assigned is None:
+            return weights
+        return [
+            given if now is then else now
+            for now, (then, given) in zip(weights, self._assigned, strict=True)
+        ]
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Any]) -> None:
+        # Packages that compute weights assign them here: one counts until the attribute of its name
+        # is set to another tensor.
+        self._assigned = None
+        now = self._flat_weights
+        if len(now) != len(weights):
+            raise ValueError(
+                f"{type(self).__name__}: expected _flat_weights to be {len(now)} tensors, got "
+                f"{len(weights)}."
+            )
+        if any(a is not b for a, b in zip(now, weights, strict=True)):
+            self._assigned = list(zip(now, weights, strict=True))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        self._assigned = None  # a weight that is moved or converted counts again
+        return super()._apply(fn, recurse)
 
     @property
     def all_weights(self) -> list[list[Parameter]]:

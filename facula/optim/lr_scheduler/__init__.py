@@ -11,7 +11,10 @@ from facula.optim.lr_scheduler._cyclic import *
 from facula.optim.lr_scheduler._factors import *
 from facula.optim.lr_scheduler._plateau import *
 
-_LRScheduler = LRScheduler  # noqa: F405 - its name in older scripts
+
+class _LRScheduler(LRScheduler):  # noqa: F405
+    """What older scripts derive from. As in PyTorch, the schedules here are no instances of it."""
+
 
 if not _TYPE_CHECKING:
     __all__ = _public_names(globals())

@@ -10,6 +10,7 @@ from facula.utils.data._utils.collate import default_collate as default_collate
 from facula.utils.data._utils.collate import default_convert as default_convert
 from facula.utils.data._utils.worker import *
 from facula.utils.data.dataloader import *
+from facula.utils.data.dataloader import _DatasetKind as _DatasetKind
 from facula.utils.data.dataset import *
 from facula.utils.data.distributed import *
 from facula.utils.data.sampler import *

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import multiprocessing
 import multiprocessing.context
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -13,10 +14,18 @@ from facula._state_dict import check_keys
 from facula._warnings import warn_user
 from facula.utils import _pytree
 from facula.utils.data._utils.collate import default_collate, default_convert
-from facula.utils.data._utils.fetch import Recipe
+from facula.utils.data._utils.fetch import (
+    Recipe,
+    _BaseDatasetFetcher,
+    _IterableDatasetFetcher,
+    _MapDatasetFetcher,
+)
 from facula.utils.data._utils.iterators import CallerIterator, PoolIterator
 from facula.utils.data._utils.order import IN_AN_EPOCH, Place
 from facula.utils.data._utils.pin_memory import pin_memory
+from facula.utils.data._utils.pipes import _sharding_worker_init_fn as _sharding_worker_init_fn
+from facula.utils.data._utils.pipes import is_pipe, seed_pipes
+from facula.utils.data._utils.worker import get_worker_info as get_worker_info
 from facula.utils.data.dataset import IterableDataset
 from facula.utils.data.sampler import (
     BatchSampler,
@@ -24,6 +33,7 @@ from facula.utils.data.sampler import (
     Sampler,
     SequentialSampler,
     check_positive,
+    draw_seed,
 )
 
 __all__ = ["DataLoader"]
@@ -40,7 +50,67 @@ _worker_init_fn_t: TypeAlias = Callable[[int], None]
 
 
 class _BaseDataLoaderIter(abc.ABC):  # noqa: B024
-    """What all iterators over a loader are instances of, for those who ask."""
+    """What all iterators over a loader are instances of, for those who ask.
+
+    Ours have ways of their own. Loaders of other packages, such as torchdata's, derive their
+    iterators from this: ``_next_data`` is theirs to write.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        self._dataset = loader.dataset
+        self._shared_seed: int | None = None
+        self._seed_pipes(loader)
+        self._dataset_kind = loader._dataset_kind
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._auto_collation = loader._auto_collation
+        self._drop_last = loader.drop_last
+        self._index_sampler = loader._index_sampler
+        self._num_workers = loader.num_workers
+        self._world_size, self._rank = 1, 0
+        self._pin_memory = loader.pin_memory and facula.cuda.is_available()
+        self._pin_memory_device = "cuda" if self._pin_memory else None
+        self._timeout = loader.timeout
+        self._collate_fn = loader.collate_fn
+        self._sampler_iter: Any = iter(self._index_sampler)
+        self._base_seed = draw_seed(loader.generator)
+        self._persistent_workers = loader.persistent_workers
+        self._num_yielded = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
+        """Begin another epoch."""
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+        self._IterableDataset_len_called = loader._IterableDataset_len_called
+        self._seed_pipes(loader)
+
+    def _seed_pipes(self, loader: Any) -> None:
+        if is_pipe(self._dataset, "IterDataPipe"):
+            self._shared_seed = draw_seed(loader.generator)
+            seed_pipes(self._dataset, self._shared_seed)
+
+    def _next_index(self) -> Any:
+        return next(self._sampler_iter)
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}._next_data")
+
+    def __next__(self) -> Any:
+        data = self._next_data()
+        self._num_yielded += 1
+        n_said = self._IterableDataset_len_called
+        is_iterable = self._dataset_kind == _DatasetKind.Iterable
+        if is_iterable and n_said is not None and self._num_yielded == n_said + 1:
+            warn_user(
+                f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more than "
+                "that. With several workers, each must give its own share."
+            )
+        return data
 
 
 _SingleProcessDataLoaderIter = CallerIterator
@@ -60,6 +130,14 @@ class _DatasetKind:
 
     Map = 0
     Iterable = 1
+
+    @staticmethod
+    def create_fetcher(
+        kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool
+    ) -> _BaseDatasetFetcher:
+        """What iterators that other packages write fetch with."""
+        fetcher = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
+        return fetcher(dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler[None]):
@@ -154,7 +232,13 @@ class DataLoader(Generic[T_co]):
         self.in_order = in_order
         self.worker_type = worker_type
 
-        self._is_iterable = isinstance(dataset, IterableDataset)
+        is_iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if is_iterable else _DatasetKind.Map
+        if is_pipe(dataset, "IterDataPipe"):
+            from facula.utils.data.graph_settings import apply_shuffle_settings
+
+            self.dataset = apply_shuffle_settings(dataset, shuffle)
+            shuffle = None
         if self._is_iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
@@ -186,12 +270,13 @@ class DataLoader(Generic[T_co]):
         self.drop_last = drop_last
         self.sampler = sampler
         self.batch_sampler = batch_sampler
-        is_batched = batch_size is not None or batch_sampler is not None
-        self.collate_fn = collate_fn or (default_collate if is_batched else default_convert)
+        self.collate_fn = collate_fn or (
+            default_collate if self._auto_collation else default_convert
+        )
 
         self._device: facula.device | None = None
         self._draws: list[bool] = []  # see Note [Streams of threads]
-        self._reported_length: int | None = None
+        self._IterableDataset_len_called: int | None = None  # what the user was told
         self._iterator: PoolIterator | None = None  # kept with its workers, if they persist
         self._place: Place | None = None  # where the latest iterator is
         self._resume: dict[str, Any] | None = None  # what the next iterator starts from
@@ -228,8 +313,23 @@ class DataLoader(Generic[T_co]):
         self._context = context
 
     @property
+    def _is_iterable(self) -> bool:
+        return self._dataset_kind == _DatasetKind.Iterable
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_size is not None or self.batch_sampler is not None
+
+    @property
     def _index_sampler(self) -> Any:
-        return self.sampler if self.batch_sampler is None else self.batch_sampler
+        order = self.sampler if self.batch_sampler is None else self.batch_sampler
+        if order is not None:
+            return order
+        # Of an iterable dataset, which derived iterators ask all the same.
+        nothing: Sampler[Any] = _InfiniteConstantSampler()
+        if self.batch_size is None:
+            return nothing
+        return BatchSampler(nothing, self.batch_size, self.drop_last)
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and not facula.cuda.is_available():
@@ -248,10 +348,24 @@ class DataLoader(Generic[T_co]):
         """A new iterator, which loaders derived from this one call for or replace."""
         return CallerIterator(self) if self.num_workers == 0 else PoolIterator(self)
 
+    def check_worker_number_rationality(self) -> None:
+        """Warn of more workers than there are cores; loaders derived from this one ask for it.
+
+        Example:
+            >>> from facula.utils.data import DataLoader
+            >>> DataLoader(range(4), num_workers=1).check_worker_number_rationality()
+        """
+        n_cores = len(os.sched_getaffinity(0))
+        if self.num_workers > n_cores:
+            warn_user(
+                f"This DataLoader will create {self.num_workers} worker processes in total, and "
+                f"this process may use {n_cores} cores: fewer workers may be faster."
+            )
+
     def __len__(self) -> int:
         if not self._is_iterable:
             return len(self._index_sampler)
-        length = self._reported_length = len(self.dataset)
+        length = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
@@ -353,8 +467,7 @@ class DataLoader(Generic[T_co]):
 
     def _recipe(self) -> Recipe:
         # Not the loader itself: it is pickled for each worker, with whatever a user hangs on it.
-        is_batched = self.batch_size is not None or self.batch_sampler is not None
-        batch_size = (self.batch_size or 0) if is_batched else None
+        batch_size = (self.batch_size or 0) if self._auto_collation else None
         return Recipe(self.dataset, self.collate_fn, self._is_iterable, batch_size, self.drop_last)
 
     def _finished(self, batch: Any) -> Any:
@@ -374,9 +487,9 @@ class DataLoader(Generic[T_co]):
 
     def _check_length(self, n_batches: int) -> None:
         """Tell the user of an iterable dataset that is longer than it says."""
-        n_said = self._reported_length
+        n_said = self._IterableDataset_len_called
         if n_said is not None and (n_batches - 1) * (self.batch_size or 1) >= n_said:
-            self._reported_length = None  # warned of once
+            self._IterableDataset_len_called = None  # warned of once
             warn_user(
                 f"DataLoader: the IterableDataset has a len() of {n_said}, and gives more samples "
                 "than that. With several workers, each must give its own share."
@@ -406,7 +519,7 @@ def loader_like(other: Any) -> DataLoader[Any]:
         prefetch_factor=other.prefetch_factor if other.num_workers else None,
         persistent_workers=other.persistent_workers,
     )
-    loader._is_iterable = other._dataset_kind == _DatasetKind.Iterable
+    loader._dataset_kind = other._dataset_kind
     return loader
 
 

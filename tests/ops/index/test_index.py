@@ -507,3 +507,11 @@ def test_the_gradient_of_an_empty_window_of_a_number_is_zero():
     x = facula.tensor(2.0, requires_grad=True)
     x.unfold(0, 0, 1).sum().backward()
     assert x.grad.item() == 0
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64, -(2**63) - 1])
+def test_a_number_beyond_int64_is_not_written(number):
+    x = facula.zeros(3)
+    with pytest.raises(ValueError, match=r"range of int64 .*Overflow when unpacking long long"):
+        x[0] = number
+    assert x.tolist() == [0, 0, 0]

@@ -123,3 +123,16 @@ def test_take_along_dim_refuses_an_index_of_another_rank_or_dtype():
         x.take_along_dim(facula.tensor([0]), 1)
     with pytest.raises((RuntimeError, IndexError), match=r"int64|integer"):
         x.take_along_dim(facula.ones(2, 3), 1)
+
+
+def test_a_tensor_of_one_element_is_a_value_for_all_places():
+    index = facula.tensor([1, 2])
+    assert facula.zeros(4).scatter(0, index, value=facula.tensor(2.0)).tolist() == [0, 2, 2, 0]
+    assert facula.ones(4).scatter_(0, index, value=facula.tensor(2)).tolist() == [1, 2, 2, 1]
+
+
+def test_the_gradient_of_a_source_without_dimensions_has_none():
+    source = facula.tensor(2.0, requires_grad=True)
+    y = facula.zeros(4).scatter(0, facula.tensor([1]), source)
+    (y * facula.arange(4.0) * 3).sum().backward()
+    assert source.grad.tolist() == 3

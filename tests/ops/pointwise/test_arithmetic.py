@@ -373,3 +373,11 @@ def test_written_out_names_in_place_are_recorded(name):
     assert facula.equal(z, expected)
     for a, b in zip(*(facula.autograd.grad(t.sum(), (x, y)) for t in (z, expected)), strict=True):
         assert facula.equal(a, b)
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_a_number_beside_a_half_is_not_rounded_first(shape):
+    x = facula.full(shape, 2.0**-13, dtype=facula.float16)
+    assert (x * 2.0**20).flatten().tolist() == [128.0]
+    assert (x / 2.0**-26).flatten().tolist() == [8192.0]
+    assert (2.0**-26 / x).flatten().tolist() == [2.0**-13]

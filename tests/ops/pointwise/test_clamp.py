@@ -58,3 +58,18 @@ def test_bounds_in_place_keep_integers_empty_tensors_and_nan(name):
         getattr(integers, name + "_")(*bounds)
     assert getattr(facula.empty(0, 3), name + "_")(*bounds).shape == (0, 3)
     assert getattr(facula.tensor(float("nan")), name + "_")(*bounds).isnan()
+
+
+def test_a_bound_beside_a_number_may_be_a_tensor_of_no_dimensions():
+    x = facula.tensor([-1.0, 0.5, 2.0], requires_grad=True)
+    y = x.clamp(0, x.detach().max() - 1)
+    assert y.tolist() == [0.0, 0.5, 1.0] and y.grad_fn.name() == "ClampBackward1"
+    assert facula.clip(x, facula.tensor(1), 1.5).tolist() == [1.0, 1.0, 1.5]
+    for bound in (facula.ones(1), x.max()):
+        with pytest.raises(TypeError, match="clamp: expected min and max to be both numbers or"):
+            x.clamp(0, bound)
+
+
+def test_complex_numbers_are_refused_before_the_bound_is_looked_at():
+    with pytest.raises(NotImplementedError, match=r"clamp: .*clamp is not supported for complex"):
+        facula.zeros(2, dtype=facula.complex64).clamp(max=1e308)

@@ -147,6 +147,13 @@ def test_only_what_the_derivative_needs_is_kept():
         y.sum().backward()
 
 
+def test_sinc_has_a_gradient_where_the_square_underflows():
+    for dtype, small in ((facula.float16, 1e-5), (facula.float32, 1e-30), (facula.float64, 1e-200)):
+        x = facula.tensor([0.0, small, -small], dtype=dtype, requires_grad=True)
+        facula.sinc(x).sum().backward()
+        assert x.grad.tolist() == [0, 0, 0]
+
+
 def test_overwriting_what_the_derivative_needs_is_an_error():
     x = facula.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()

@@ -44,3 +44,11 @@ def test_runs_of_equal_slices_become_one():
     assert x.unique_consecutive().tolist() == [1, 2, 3, 1, 2]
     nan = float("nan")
     assert facula.tensor([nan, nan]).unique_consecutive().shape == (2,)
+
+
+def test_unique_slices_lie_one_after_the_other_in_memory():
+    x = facula.arange(24.0).reshape(2, 3, 4)
+    for unique in (facula.unique, facula.unique_consecutive):
+        strides = [unique(x, dim=dim).stride() for dim in range(3)]
+        assert strides == [(12, 4, 1), (4, 8, 1), (3, 1, 6)]
+        assert facula.equal(unique(x, dim=1), x)

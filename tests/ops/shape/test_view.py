@@ -139,3 +139,31 @@ def test_detach_in_place_forgets_the_history():
     assert x.detach_() is x and not x.requires_grad
     with pytest.raises(RuntimeError, match="detach_: a view cannot be detached in place"):
         (facula.ones(2, requires_grad=True) * 2)[:1].detach_()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: facula.permute(x, 0),
+        lambda x: facula.reshape(x, 6),
+        lambda x: facula.flip(x, 0),
+        lambda x: facula.tile(x, 2),
+        lambda x: facula.broadcast_to(x, 3),
+        lambda x: facula.as_strided(x, 2, (1,)),
+        lambda x: facula.as_strided_scatter(x, x, (2, 3), 1),
+        lambda x: x.as_strided_((2,), 1),
+        lambda x: x.flip(dims=0),
+        lambda x: facula.movedim(x, 0, (1,)),
+        lambda x: facula.empty_strided(2, (1,)),
+    ],
+)
+def test_one_int_is_no_list_of_ints(call):
+    with pytest.raises(TypeError, match="expected"):
+        call(facula.ones(2, 3))
+
+
+@pytest.mark.parametrize("name", ["permute", "reshape", "expand", "repeat", "tile", "flip"])
+def test_methods_of_several_ints_are_not_called_without(name):
+    with pytest.raises(TypeError, match=f"{name}: expected ints or one tuple of ints, got nothing"):
+        getattr(facula.ones(2, 3), name)()
+    assert getattr(facula.tensor(1.0), name)(()).shape == ()

@@ -34,7 +34,7 @@ model = GradSampleModule(image_model())
 cross_entropy(model(torch.randn(6, 1, 8, 8)), torch.arange(6) % 5).backward()
 show(model)
 tokens = torch.arange(12).view(3, 4) % 10
-for mode in ("hooks", "functorch"):
+for mode in ("hooks", "functorch", "ew"):
     torch.manual_seed(1)
     model = wrap_model(Text(), grad_sample_mode=mode)
     cross_entropy(model(tokens), torch.tensor([0, 1, 0])).backward()

@@ -18,6 +18,8 @@ from facula.utils.data import (
 )
 from facula.utils.data.datapipes.iter import FileLister, FileOpener, IterableWrapper, Sampler
 from facula.utils.data.datapipes.map import SequenceWrapper
+from facula.utils.data.graph import traverse_dps
+from facula.utils.data.graph_settings import apply_sharding, get_all_graph_pipes
 
 
 def numbers(n=6):
@@ -280,3 +282,64 @@ def test_random_pipes_are_refused_where_determinism_is_guaranteed():
             with pytest.raises(TypeError, match="non-deterministic"):
                 make()
     Random()
+
+
+# The orders are PyTorch's, which draws a seed for the pipes before that of the loader.
+@pytest.mark.parametrize(
+    "options, epochs",
+    [
+        ({}, [[4, 0, 3, 5, 2, 1], [3, 4, 0, 2, 5, 1]]),
+        ({"num_workers": 2}, [[4, 3, 2, 0, 5, 1], [5, 2, 3, 0, 4, 1]]),
+        (
+            {"num_workers": 2, "persistent_workers": True},
+            [[4, 3, 2, 0, 5, 1], [5, 2, 3, 0, 4, 1]],
+        ),
+    ],
+)
+def test_a_loader_shuffles_pipes_alike_in_all_workers_and_shares_them(options, epochs):
+    facula.manual_seed(0)
+    pipe = numbers().shuffle().sharding_filter()
+    loader = DataLoader(pipe, batch_size=3, shuffle=True, **options)
+    for expected in epochs:
+        assert facula.cat(list(loader)).tolist() == expected
+
+
+def test_a_loader_that_is_not_to_shuffle_switches_shuffles_of_pipes_off():
+    loader = DataLoader(numbers().shuffle().map(abs), batch_size=None, shuffle=False)
+    assert list(loader) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_loader_that_is_to_shuffle_adds_a_shuffle_to_pipes_without_one():
+    with pytest.warns(UserWarning, match="does not contain a `Shuffler`"):
+        loader = DataLoader(numbers(30), batch_size=None, shuffle=True)
+    assert sorted(order := list(loader)) == list(range(30)) != order
+
+
+def test_a_loader_that_goes_on_shuffles_pipes_as_before():
+    def make():
+        return DataLoader(numbers().shuffle(), batch_size=2, shuffle=True)
+
+    loader = make()
+    batches = iter(loader)
+    next(batches)
+    state = loader.state_dict()
+    rest = [batch.tolist() for batch in batches]
+    other = make()
+    other.load_state_dict(state)
+    assert [batch.tolist() for batch in other] == rest
+
+
+def test_pipes_of_a_pipe_are_found_in_containers_and_each_once():
+    source = numbers()
+    left, right = source.fork(2)
+    last = left.zip(right.map(str))
+    pipes = get_all_graph_pipes(traverse_dps(last))
+    assert pipes[0] is last
+    assert len(pipes) == len({id(pipe) for pipe in pipes})
+    assert {id(pipe) for pipe in (source, left, right)} <= {id(pipe) for pipe in pipes}
+
+
+def test_pipes_are_not_shared_twice():
+    pipe = numbers().sharding_filter().map(abs).sharding_filter()
+    with pytest.raises(RuntimeError, match="Sharding twice"):
+        apply_sharding(pipe, 2, 0)

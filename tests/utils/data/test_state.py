@@ -371,3 +371,17 @@ def test_the_middle_of_an_epoch_in_other_batches_is_refused():
     list(loader)
     other.load_state_dict(loader.state_dict())  # between two epochs it is no matter
     assert len(list(other)) == 4
+
+
+def test_a_dataset_whose_state_takes_arguments_is_left_alone():
+    class Told(IterableDataset):
+        def __iter__(self):
+            return iter(range(4))
+
+        def state_dict(self, num_samples_yielded):
+            raise AssertionError("only its own loader knows what to tell")
+
+        def load_state_dict(self, state_dict):
+            pass
+
+    assert list(DataLoader(Told(), batch_size=None)) == [0, 1, 2, 3]

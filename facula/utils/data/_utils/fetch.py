@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class Fetcher:
         self.failed_at: str | None = None
         self._iterator: Any = None
         self._is_ended = False  # what an iterable dataset says of its state then is of no use
+        self._has_state = recipe.is_iterable and has_state(recipe.dataset)
         self._get_items = items_getter(recipe.dataset)
         self._gather = recipe.collate_fn is default_collate and _tensors_of(self._dataset)
 
@@ -176,7 +178,7 @@ class Fetcher:
 
     def state(self) -> Any:
         """The state of an iterable dataset that has one."""
-        if not self._recipe.is_iterable or not has_state(self._dataset):
+        if not self._has_state:
             return None
         return {"dataset": self._dataset.state_dict(), "is_ended": self._is_ended}
 
@@ -202,7 +204,12 @@ class Fetcher:
 
 def has_state(part: Any) -> bool:
     """Whether a sampler or dataset can say where it is."""
-    return hasattr(part, "state_dict") and hasattr(part, "load_state_dict")
+    if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
+        return False
+    # One that wants to be told something, such as litdata's, is for a loader that knows it.
+    parameters = inspect.signature(part.state_dict).parameters.values()
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return all(p.default is not p.empty or p.kind in variadic for p in parameters)
 
 
 def _tensors_of(dataset: Any) -> bool:
@@ -219,3 +226,49 @@ def _out_of_range(index: int, n_samples: int) -> IndexError:
     return IndexError(
         f"DataLoader: the sampler gave the index {index} for a dataset of {n_samples} samples."
     )
+
+
+class _BaseDatasetFetcher:
+    """What loaders of other packages fetch with: the samples as they are asked for, and no more."""
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool):
+        self.dataset = dataset
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__}.fetch")
+
+
+class _MapDatasetFetcher(_BaseDatasetFetcher):
+    """Samples by their indices."""
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        if not self.auto_collation:
+            return self.collate_fn(self.dataset[possibly_batched_index])
+        get_items = items_getter(self.dataset)
+        if get_items is not None:
+            return self.collate_fn(get_items(possibly_batched_index))
+        return self.collate_fn([self.dataset[index] for index in possibly_batched_index])
+
+
+class _IterableDatasetFetcher(_BaseDatasetFetcher):
+    """The next samples of an iterable dataset; of a list of indices only the length counts."""
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool):
+        super().__init__(dataset, auto_collation, collate_fn, drop_last)
+        self.dataset_iter = iter(dataset)
+        self.ended = False
+
+    def fetch(self, possibly_batched_index: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.auto_collation:
+            return self.collate_fn(next(self.dataset_iter))
+        n_wanted = len(possibly_batched_index)
+        samples = list(itertools.islice(self.dataset_iter, n_wanted))
+        self.ended = len(samples) < n_wanted
+        if not samples or (self.drop_last and self.ended):
+            raise StopIteration
+        return self.collate_fn(samples)

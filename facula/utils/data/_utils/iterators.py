@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import multiprocessing
 import os
 import sys
@@ -15,6 +16,7 @@ from facula._notes import note
 from facula._warnings import warn_user
 from facula.utils.data._utils.fetch import Exhausted, Fetcher
 from facula.utils.data._utils.order import Order
+from facula.utils.data._utils.pipes import _sharding_worker_init_fn, is_pipe, seed_pipes
 from facula.utils.data._utils.process_pool import NoWorkers, ProcessPool
 from facula.utils.data._utils.thread_pool import ThreadPool
 from facula.utils.data._utils.worker import END, FAILURE, Epoch, WorkerInfo
@@ -49,6 +51,7 @@ class CallerIterator(_HasNext):
         loader = _own(loader)
         self._loader = loader
         self._order = order = Order(loader, None, 0)
+        seed_pipes(loader.dataset, order.pipe_seed)
         self._fetcher = Fetcher(loader._recipe(), order.place.seed())
         self._skipped: set[int] = set()
         if order.resumed is not None:
@@ -135,6 +138,7 @@ class PoolIterator(_HasNext):
 
     def _begin(self) -> None:
         loader, order = self._loader, self._order
+        seed_pipes(loader.dataset, order.pipe_seed)
         self._first_number += self._n_put
         self._n_put = 0
         # What is behind the task of each number: the worker, the number of the batch.
@@ -154,7 +158,7 @@ class PoolIterator(_HasNext):
         states = order.place.dataset_states + [None] * self._n_workers
         self._pool.begin_epoch(
             [
-                Epoch(seed, n_skipped, state)
+                Epoch(seed, n_skipped, state, order.pipe_seed)
                 for n_skipped, state in zip(self._n_skipped_of, states, strict=False)
             ]
         )
@@ -281,6 +285,8 @@ def _make_pool(loader: Any, base_seed: int) -> Any:
     recipe, n = loader._recipe(), loader.num_workers
     infos = [WorkerInfo(i, n, base_seed + i, loader.dataset) for i in range(n)]
     init_fn = loader.worker_init_fn
+    if is_pipe(loader.dataset) and loader.worker_type == "process":
+        init_fn = functools.partial(_sharding_worker_init_fn, init_fn, 1, 0)
     if loader.worker_type == "thread":
         return ThreadPool(recipe, infos, init_fn, loader._draws)
     assert loader.prefetch_factor is not None

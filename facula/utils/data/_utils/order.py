@@ -13,6 +13,7 @@ from typing import Any
 import facula
 from facula import _core
 from facula.utils.data._utils.fetch import has_state
+from facula.utils.data._utils.pipes import is_pipe
 from facula.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -97,6 +98,7 @@ class Order:
                 known_seed, epoch = state["base_seed"], state["epoch"] + 1
             state = None
         self.resumed = state
+        self.pipe_seed: int | None = None
         samplers = loader._samplers().values()
         self._stateful = next((sampler for sampler in samplers if has_state(sampler)), None)
         self._states: dict[int, Any] = {}  # what the sampler's state was after each batch
@@ -131,10 +133,17 @@ class Order:
         loader._place = self.place
 
     def _begin(self, loader: Any, known_seed: int | None) -> int:
-        # The order of the draws is PyTorch's: an eager sampler, the base seed, a lazy sampler.
+        # The order of the draws is PyTorch's: pipes, an eager sampler, the base seed, a lazy one.
+        if is_pipe(loader.dataset, "IterDataPipe"):
+            self.pipe_seed = draw_seed(loader.generator)
         if not loader._is_iterable:
             self._iterator = iter(loader._index_sampler)
-        return draw_seed(loader.generator) if known_seed is None else known_seed
+        if known_seed is not None:
+            return known_seed
+        base_seed = draw_seed(loader.generator)
+        if self.pipe_seed is not None and loader.num_workers > 0:
+            draw_seed(loader.generator)  # another for pipes, which PyTorch's new workers never see
+        return base_seed
 
     def _begin_resumed(self, loader: Any, known_seed: int | None, state: dict[str, Any]) -> int:
         streams = _read_streams(state["streams"])

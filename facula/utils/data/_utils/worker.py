@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import pickle
 import signal
 import socket
@@ -19,6 +20,8 @@ from facula import _core
 from facula.utils.data._utils import random_streams, shared_memory
 from facula.utils.data._utils.collate import default_collate
 from facula.utils.data._utils.fetch import Exhausted, Fetcher, Recipe
+from facula.utils.data._utils.pipes import seed_pipes
+from facula.utils.data._utils.signal_handling import _set_worker_signal_handlers
 
 __all__ = ["WorkerInfo", "get_worker_info"]
 
@@ -45,7 +48,7 @@ class WorkerInfo:
 
 
 _of_thread = threading.local()
-_of_process: WorkerInfo | None = None
+_worker_info: WorkerInfo | None = None  # of this process; other packages set it
 
 
 def get_worker_info() -> WorkerInfo | None:
@@ -58,7 +61,7 @@ def get_worker_info() -> WorkerInfo | None:
         >>> get_worker_info() is None
         True
     """
-    return getattr(_of_thread, "info", None) or _of_process
+    return getattr(_of_thread, "info", None) or _worker_info
 
 
 class running_as:
@@ -148,6 +151,7 @@ class Epoch:
     seed: int
     n_skipped: int = 0
     state: Any = None
+    pipe_seed: int | None = None
 
 
 class Channel:
@@ -219,16 +223,16 @@ class Job:
 
 def main(job: Job, inherited: list[socket.socket]) -> None:
     """The life of a worker process: fetch what is asked for until the caller closes the socket."""
-    global _of_process
+    global _worker_info
     # The caller's ends, which a fork copies: left open, a socket would not end with the caller.
     for sock in inherited:
         sock.close()
     # Ctrl-C reaches the whole group of processes. The caller reports it and ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler of the caller is not for workers
+    _set_worker_signal_handlers()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     facula.set_num_threads(1)  # as many processes as cores are usual; more threads would queue
-    _of_process = job.info
+    _worker_info = job.info
     with contextlib.suppress(EOFError, ConnectionError):  # the caller is done, or gone
         _serve(job)
 
@@ -253,6 +257,7 @@ def _serve(job: Job) -> None:
         task = pickle.loads(channel.receive())
         if isinstance(task, Epoch):
             try:
+                seed_pipes(recipe.dataset, task.pipe_seed)
                 fetcher = Fetcher(recipe, task.seed, info.id)
                 fetcher.progress = progress
                 if shared_memory.ring is not None and recipe.collate_fn is default_collate:
@@ -288,6 +293,31 @@ def _answer(
     except Exception as error:
         place = f", {fetcher.failed_at}" if fetcher.failed_at else ""
         return FAILURE, shared_memory.dump(Failure(error, where + place))
+
+
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
+    """What a worker of another package's loader answers when its dataset has ended."""
+
+    worker_id: int
+
+
+@dataclass(frozen=True)
+class _ResumeIteration:
+    """What such a loader asks of workers that persist: another epoch."""
+
+    seed: int | None = None
+
+
+class ManagerWatchdog:
+    """Tells such a worker whether the process that started it is still there."""
+
+    def __init__(self) -> None:
+        self.manager_pid = os.getppid()
+
+    def is_alive(self) -> bool:
+        # A process whose parent has ended is given another one.
+        return os.getppid() == self.manager_pid
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:

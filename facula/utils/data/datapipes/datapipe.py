@@ -163,6 +163,32 @@ class MapDataPipe(Dataset[_T_co]):
         return type(self).__qualname__
 
 
+class _IterDataPipeSerializationWrapper(IterDataPipe[_T_co]):
+    """A pipe as a loader of another package hands it to its workers."""
+
+    def __init__(self, datapipe: IterDataPipe[_T_co]) -> None:
+        self._datapipe = datapipe
+
+    def __iter__(self) -> Iterator[_T_co]:
+        yield from self._datapipe
+
+    def __len__(self) -> int:
+        return len(self._datapipe)
+
+
+class _MapDataPipeSerializationWrapper(MapDataPipe[_T_co]):
+    """The same for a pipe with indices."""
+
+    def __init__(self, datapipe: MapDataPipe[_T_co]) -> None:
+        self._datapipe = datapipe
+
+    def __getitem__(self, index: Any) -> _T_co:
+        return self._datapipe[index]
+
+    def __len__(self) -> int:
+        return len(self._datapipe)
+
+
 class DataChunk(list[Any]):
     """A batch of samples, which are not collated: a list.
 

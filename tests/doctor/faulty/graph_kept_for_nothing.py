@@ -1,0 +1,12 @@
+import facula as torch
+from facula import nn, optim
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+optimizer = optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(32, 4), torch.randint(0, 3, (32,))
+for _ in range(8):
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward(retain_graph=True)  # finds F504
+    optimizer.step()
