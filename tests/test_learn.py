@@ -17,9 +17,15 @@ def test_the_programs_of_a_page_print_what_it_shows(path):
 
 
 @pytest.mark.parametrize("path", learn.pages(), ids=lambda path: path.name)
-def test_every_link_of_a_page_leads_to_a_file(path):
-    for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", path.read_text()):
-        assert (path.parent / link).exists(), link
+def test_every_link_of_a_page_leads_to_a_file_and_a_title(path):
+    for link, anchor in re.findall(r"\]\((?!https?:)([^)#]+)#?([^)]*)\)", path.read_text()):
+        target = path.parent / link
+        assert target.exists(), link
+        titles = (
+            re.findall(r"^#+ (.*)$", target.read_text().lower(), re.MULTILINE) if anchor else []
+        )
+        anchors = {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
+        assert not anchor or anchor in anchors, anchor
 
 
 def test_every_finding_that_a_page_names_is_one_of_the_doctor():

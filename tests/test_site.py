@@ -14,7 +14,7 @@ def root(tmp_path):
         "[视图](docs/learn/views.zh.md)\n",
         "CONTRIBUTING.md": "",
         "CHANGELOG.md": "",
-        "mkdocs.yml": "nav:\n  - Doctor: doctor.md\n  - Design: design.md\n",
+        "mkdocs.yml": "",
         "tools/iframe-worker.js": "",
         "facula/a.py": "",
         "docs/learn/views.md": "[Title](../../README.md), [gone](gone.md)\n"
@@ -65,13 +65,6 @@ def test_a_chinese_page_calls_others_by_their_plain_names(source):
 def test_no_module_is_taken_for_a_language(source):
     text = (source / "api/facula-nn.md").read_text()
     assert text == "[a](#relu_1), [b](facula.md#relu_1)\n\n### `__name__`\n"
-
-
-def test_the_doctor_has_a_place_once_it_has_a_page(root):
-    for expected in [False, True]:
-        site.gather(root, root / "build")
-        assert ("doctor.md" in (root / "build/mkdocs.yml").read_text()) is expected
-        (root / "docs/doctor.md").write_text("# Doctor\n")
 
 
 def test_every_page_to_learn_from_is_in_the_navigation():

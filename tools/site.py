@@ -89,10 +89,7 @@ def gather(root: Path, site: Path) -> None:
         (site / "source" / "images").mkdir(exist_ok=True)
         shutil.copy(image, site / "source" / place)
     shutil.copy(root / "tools" / "iframe-worker.js", site / "source")
-    settings = (root / "mkdocs.yml").read_text()
-    if not (root / "docs" / "doctor.md").exists():
-        settings = settings.replace("  - Doctor: doctor.md\n", "")
-    (site / "mkdocs.yml").write_text(settings)
+    shutil.copy(root / "mkdocs.yml", site)
 
 
 if __name__ == "__main__":
