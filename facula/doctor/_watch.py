@@ -238,6 +238,8 @@ class Watch:
             if isinstance(dim, int) and result.dim():
                 dim %= result.dim()
             origins = self._program.origins
+            if dim is None and origins.of(result) is not None:
+                return  # softmax(x) is entered twice, and only inside the dimension is known
             earlier = None if result.requires_grad else origins.of(call.argument(0, "input"))
             origins.note(result, Origin(name, self._program.here(), dim, result.dim(), earlier))
 
@@ -284,6 +286,7 @@ class Watch:
     def _replace_methods(self) -> None:
         import facula.nn.utils as utils
         import facula.serialization as serialization
+        from facula.amp import GradScaler
         from facula.nn.modules._state import Stateful
 
         self._replace(Module, "__call__", self._calling)
@@ -297,6 +300,7 @@ class Watch:
             self._after(
                 kind, "step", lambda result, it, *a, **k: self._emit("scheduler_stepped", it)
             )
+        self._after(GradScaler, "scale", lambda result, it, *a, **k: self._emit("loss_scaled", it))
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             for module in (utils, utils.clip_grad):
                 self._after(module, name, self._clipped)
@@ -422,9 +426,15 @@ class Watch:
         self._emit("saved", obj, f)
 
     def _loaded(
-        self, result: Any, model: Module, state: Any, strict: bool = True, *a: Any, **k: Any
+        self,
+        result: Any,
+        model: Module,
+        state_dict: Any,
+        strict: bool = True,
+        assign: bool = False,
     ) -> None:
-        self._emit("state_loaded", model, strict, result)
+        # Tensors that were assigned are the model's from now on.
+        self._emit("state_loaded", model, None if assign else state_dict, strict, result)
 
 
 class _Data:

@@ -134,6 +134,23 @@ def test_results_under_a_watch_have_the_same_bits():
         assert facula.equal(a, b)
 
 
+def test_functions_that_are_watched_take_their_arguments_by_name(tmp_path):
+    model = nn.Linear(2, 1)
+    with doctor.watch(tell=silent) as watch:
+        optimizer = optim.SGD(params=model.parameters(), lr=0.1)
+        scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer=optimizer)
+        facula.save(obj=model.state_dict(), f=tmp_path / "model.pt")
+        model.load_state_dict(state_dict=facula.load(f=tmp_path / "model.pt"), strict=True)
+        scaler = facula.amp.GradScaler("cpu", enabled=False)
+        loss = scaler.scale(outputs=model(input=facula.ones(1, 2)).sum())
+        loss.backward(gradient=facula.ones(()))
+        nn.utils.clip_grad_value_(parameters=model.parameters(), clip_value=1e6)
+        optimizer.step(closure=None)
+        optimizer.zero_grad(set_to_none=True)
+        scheduler.step(metrics=1.0)
+    assert watch.findings == []
+
+
 def test_a_watch_keeps_no_model_alive():
     import gc
     import weakref

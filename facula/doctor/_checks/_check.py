@@ -88,6 +88,9 @@ class Check:
     def gradients_asked(self, output: Tensor) -> None:
         """``autograd.grad`` was called."""
 
+    def loss_scaled(self, scaler: Any) -> None:
+        """A ``GradScaler`` has multiplied a loss."""
+
     def gradients_zeroed(self, owner: Optimizer | Module) -> None:
         """``zero_grad`` has been called."""
 
@@ -112,8 +115,8 @@ class Check:
     def saved(self, value: Any, file: Any) -> None:
         """``save`` has written a value to a file."""
 
-    def state_loaded(self, model: Module, strict: bool, result: Any) -> None:
-        """``load_state_dict`` has returned."""
+    def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
+        """``load_state_dict`` has copied a state, or found that nothing fits."""
 
     def ends(self) -> None:
         """The program, or the block that is watched, is over."""

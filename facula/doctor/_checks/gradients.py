@@ -6,6 +6,7 @@ import weakref
 from typing import Any, ClassVar
 
 from facula import Tensor
+from facula.amp.grad_scaler import OptState
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import UNKNOWN, Place
 from facula.doctor._program import ByObject, is_nonzero, parameters_of
@@ -160,7 +161,7 @@ class NoGradientArrives(Check):
     title = "an optimiser without gradients"
     why = (
         "The loss does not depend on any parameter that the optimiser holds: it holds those of "
-        "another model, or the way from them to the loss is cut."
+        "another model, the way from them to the loss is cut, or backward is not called."
     )
     fix = "optimizer = optim.SGD(model.parameters(), lr=0.1)  # of the model that makes the loss"
 
@@ -170,6 +171,9 @@ class NoGradientArrives(Check):
         # Of each optimiser: backwards before its last step, and steps in vain.
         self._steps: ByObject[Optimizer, tuple[int, int]] = ByObject()
         self._working: ByObject[Optimizer, bool] = ByObject()  # those that had a gradient
+        # A model that was called for training before any backward, and the steps after such calls.
+        self._model: weakref.ref[Module] | None = None
+        self._n_idle = 0
 
     def backward_ends(self, loss: Tensor) -> None:
         if loss.grad_fn is None:
@@ -181,8 +185,29 @@ class NoGradientArrives(Check):
             if _has_gradient(optimizer):
                 self._working[optimizer] = True
 
+    def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
+        if not self._n_backwards and model.training and self.program.is_grad_enabled:
+            self._model = weakref.ref(model)
+
+    def _look_for_backward(self, optimizer: Optimizer) -> None:
+        model = None if self._model is None else self._model()
+        self._model = None
+        if model is None or _has_gradient(optimizer):
+            return
+        ours = set(map(id, parameters_of(optimizer)))
+        self._n_idle += any(id(p) in ours for p in model.parameters())
+        if self._n_idle == 5:
+            self.say(
+                "five steps without a backward: no parameter has a gradient.",
+                self.here(),
+                self.program.optimizers[optimizer].made,
+            )
+
     def step_begins(self, optimizer: Optimizer) -> None:
         if self._working.get(optimizer):
+            return
+        if not self._n_backwards:
+            self._look_for_backward(optimizer)
             return
         seen, in_vain = self._steps.get(optimizer, (0, 0))
         if self._n_backwards == seen or _has_gradient(optimizer):
@@ -241,6 +266,79 @@ class LossIsALeaf(Check):
                 self._place,
                 self.here(),
             )
+
+
+class ScaledGradientsClipped(Check):
+    """``clip_grad_norm_`` of gradients that a ``GradScaler`` has multiplied."""
+
+    id = "F306"
+    title = "clipping scaled gradients"
+    why = (
+        "The gradients are still multiplied by the scale, 65536 at first: nearly all of them are "
+        "cut down to the limit, which after the division by the scale is almost nothing."
+    )
+    fix = "scaler.unscale_(optimizer); clip_grad_norm_(model.parameters(), 1.0)"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._scaler: weakref.ref[Any] | None = None  # that has scaled a loss since the last step
+
+    def loss_scaled(self, scaler: Any) -> None:
+        self._scaler = weakref.ref(scaler)
+
+    def gradients_clipped(self, parameters: list[Tensor]) -> None:
+        scaler = None if self._scaler is None else self._scaler()
+        if scaler is None or not scaler.is_enabled() or scaler.get_scale() == 1:
+            return
+        clipped = {id(p) for p in parameters}
+        for optimizer in self.program.optimizers:
+            is_ready = scaler._per_optimizer_states[id(optimizer)]["stage"] is OptState.READY
+            ours = {id(p) for p in parameters_of(optimizer)}
+            if is_ready and _has_gradient(optimizer) and (not clipped or clipped & ours):
+                self.say("gradients are clipped before scaler.unscale_(optimizer).")
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        self._scaler = None
+
+
+class NeverSteps(Check):
+    """An optimiser whose gradients are computed and zeroed again and again, without a step."""
+
+    id = "F307"
+    title = "an optimiser that never steps"
+    why = "Gradients are computed and thrown away: the parameters stay as they are."
+    fix = "optimizer.step()  # with parentheses, after loss.backward()"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Of each optimiser: how often it zeroed gradients of a backward, the place of that, where
+        # it was made, and the version of its smallest parameter.
+        self._zeroed: dict[int, tuple[int, Place, Place, int]] = {}
+        self._place: Place | None = None  # of the last backward
+
+    def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
+        if not self.program.n_steps:
+            self._place = self.here()
+
+    def gradients_zeroed(self, owner: Optimizer | Module) -> None:
+        place, self._place = self._place, None
+        if place is None or not isinstance(owner, Optimizer) or self.program.n_steps:
+            return
+        facts = self.program.facts_of(owner)
+        version = facts.samples[0]._version if facts.samples else 0
+        n, _, made, first = self._zeroed.get(id(owner), (0, place, facts.made, version))
+        # A parameter that was written to is trained by other means.
+        self._zeroed[id(owner)] = n + 1 if version == first else 0, place, made, version
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        self._zeroed.clear()
+
+    def ends(self) -> None:
+        for n, place, made, _ in self._zeroed.values():
+            if n >= 10:
+                self.say(
+                    f"gradients were computed and zeroed {n} times without a step.", place, made
+                )
 
 
 def _has_gradient(optimizer: Optimizer) -> bool:

@@ -272,3 +272,25 @@ class LogitsIntoBCE(Check):
             self.say(
                 f"binary_cross_entropy is given clamped numbers that were {low:.3g} to {high:.3g}."
             )
+
+
+class SwappedArguments(Check):
+    """``binary_cross_entropy(target, input)``."""
+
+    id = "F110"
+    title = "input and target swapped"
+    why = (
+        "The loss takes the prediction first. Of a target in its place it computes logarithms, and "
+        "the prediction gets gradients of another size, if any."
+    )
+    fix = "loss = F.binary_cross_entropy(prediction, target)"
+    operations: ClassVar[frozenset[str]] = frozenset(
+        {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
+    )
+
+    def operation(self, call: Call) -> None:
+        x, target = call.argument(0, "input"), call.argument(1, "target")
+        if not isinstance(x, Tensor) or not isinstance(target, Tensor):
+            return
+        if target.requires_grad and not x.requires_grad and bool(((x == 0) | (x == 1)).all()):
+            self.say(f"{call.name} is given the target first and the prediction second.")

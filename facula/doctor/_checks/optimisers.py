@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import weakref
 from typing import Any, ClassVar
 
@@ -9,6 +11,7 @@ from facula import Tensor
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 from facula.doctor._program import ByObject, is_nonzero, parameters_of
+from facula.nn.modules.module import Module
 from facula.optim import Optimizer
 from facula.optim.lr_scheduler import ExponentialLR, MultiStepLR, StepLR
 
@@ -284,3 +287,68 @@ class TwoOptimisers(Check):
         is_looked_at = self.program.optimizers[optimizer].n_steps <= 20
         if self._n_open == 0 and is_looked_at and len(self._stepped) < 10:
             self._stepped.append((weakref.ref(optimizer), self.here()))
+
+
+class FreezesNothing(Check):
+    """``requires_grad`` of a module, or a misspelt one of a parameter."""
+
+    id = "F408"
+    title = "requires_grad that freezes nothing"
+    why = (
+        "Python takes any attribute of any object: only requires_grad of a parameter, spelt like "
+        "this, has an effect."
+    )
+    fix = "model.fc.requires_grad_(False)  # or p.requires_grad = False for each parameter"
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        if self.program.optimizers[optimizer].n_steps != 0:
+            return
+        for model, facts in self.program.models.items():
+            for path, part in model.named_modules():
+                if vars(part).get("requires_grad") is False and _is_trained(part):
+                    whole = f"{path or 'the model'}, a {type(part).__name__},"
+                    self._tell("requires_grad", f"{whole} has an attribute", facts.place)
+            for path, p in model.named_parameters():
+                for name in getattr(p, "__dict__", ()):
+                    if name.startswith("requir") and p.requires_grad and p.__dict__[name] is False:
+                        self._tell(name, f"the parameter {path} has an attribute", facts.place)
+
+    def _tell(self, name: str, message: str, called: Place) -> None:
+        """Report it at the line that sets it, if the file that calls the model has that line."""
+        lines = linecache.getlines(called.file)
+        setting = (i for i, line in enumerate(lines, 1) if re.search(rf"\.{name}\s*=[^=]", line))
+        at = Place(called.file, next(setting, called.line))
+        self.say(f"{message} {name}=False, which has no effect.", at, called)
+
+
+def _is_trained(module: Module) -> bool:
+    return any(p.requires_grad for p in module.parameters())
+
+
+class MadeInEveryStep(Check):
+    """A new optimiser, with an empty memory, for every step."""
+
+    id = "F409"
+    title = "a new optimiser in every step"
+    why = "Momentum, and the averages of Adam, begin at zero in every step: they never act."
+    fix = "optimizer = optim.Adam(model.parameters())  # once, before the loop"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Of the last optimiser that a line made: the id of its first parameter, and how many in a
+        # row had one step only.
+        self._last: dict[Place, tuple[int, int]] = {}
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        facts = self.program.optimizers[optimizer]
+        if facts.n_steps > 1 or not any((getattr(optimizer, "state", None) or {}).values()):
+            return
+        first = id(next(parameters_of(optimizer), None))
+        if facts.n_steps:
+            self._last[facts.made] = first, 0
+            return
+        of, n = self._last.get(facts.made, (first, 0))
+        n = n + 1 if of == first else 1
+        self._last[facts.made] = first, n
+        if n == 5:
+            self.say("five optimisers were made here, each for one step.", facts.made, self.here())
