@@ -28,6 +28,7 @@ _ARRANGING = (
     "Select",
     "Slice",
     "Squeeze",
+    "Stack",
     "T0",
     "TBackward",
     "ToCopy",

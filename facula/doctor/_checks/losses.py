@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import ClassVar
 
 import facula
 from facula import Tensor
+from facula._warnings import _is_between
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 
@@ -102,7 +105,9 @@ class SoftmaxTwice(Check):
         if origin is None or origin.name != "softmax" or x is call.result:
             return
         dim = call.argument(1, "dim")
-        if isinstance(dim, int) and x.dim() and dim % x.dim() == origin.dim:
+        # Rows and columns may have changed places since the first softmax: the numbers tell.
+        is_second = isinstance(dim, int) and x.dim() and x.size(dim) > 1
+        if is_second and _adds_up(x.detach(), dim) and not _is_inside_of_a_loss():
             self.say(f"{call.name} is given the result of softmax.", None, origin.place)
 
 
@@ -127,12 +132,27 @@ class SoftmaxOverBatch(Check):
             return
         # What was over dimension 0 may have been transposed since: the numbers tell.
         p = x.detach() if origin.name == "softmax" else x.detach().exp()
-        if not facula.allclose(p.sum(1), p.new_ones(()), atol=1e-3):
+        if not _adds_up(p, 1):
             self.say(
                 f"{call.name} is given a {origin.name} over dimension 0, that of the examples.",
                 origin.place,
                 self.here(),
             )
+
+
+def _is_inside_of_a_loss() -> bool:
+    """Whether the operation of the moment is a part of cross_entropy, of which F101 speaks."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        if frame.f_code.co_name == "cross_entropy":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _adds_up(p: Tensor, dim: int) -> bool:
+    """Whether the numbers along a dimension are probabilities of all cases."""
+    return facula.allclose(p.sum(dim), p.new_ones(()), atol=1e-3)
 
 
 class LossBroadcasts(Check):
@@ -294,3 +314,53 @@ class SwappedArguments(Check):
             return
         if target.requires_grad and not x.requires_grad and bool(((x == 0) | (x == 1)).all()):
             self.say(f"{call.name} is given the target first and the prediction second.")
+
+
+class ComparisonBroadcasts(Check):
+    """Predictions of shape (N, 1) that are compared with labels of shape (N,)."""
+
+    id = "F111"
+    title = "broadcasting in a comparison"
+    why = (
+        "Every prediction is compared with every label, in an (N, N) table: the accuracy is that "
+        "of guessing, and a count of right answers can be larger than N."
+    )
+    fix = "correct = (prediction.squeeze(1) == target).sum()"
+    operations: ClassVar[frozenset[str]] = frozenset({"__eq__", "eq"})
+
+    def operation(self, call: Call) -> None:
+        a, b = call.argument(0, "input"), call.argument(1, "other")
+        if not isinstance(b, Tensor) or a.shape == b.shape or {a.dim(), b.dim()} != {1, 2}:
+            return
+        column, row = (a, b) if a.dim() == 2 else (b, a)
+        # A column that is a view was made for a table, as labels[:, None] is.
+        if row.numel() > 1 and column.shape == (row.numel(), 1) and not column._is_view():
+            self.say(f"{tuple(a.shape)} == {tuple(b.shape)}: both are enlarged.")
+
+
+class ProbabilitiesIntoKL(Check):
+    """``kl_div`` of probabilities, or with logarithms for a target."""
+
+    id = "F112"
+    title = "kl_div of probabilities"
+    why = (
+        "kl_div takes logarithms of probabilities first and probabilities second. Of anything else "
+        "its result is no distance: it may be negative, and its least value means nothing."
+    )
+    fix = "loss = F.kl_div(F.log_softmax(logits, dim=1), target_p, reduction='batchmean')"
+    operations: ClassVar[frozenset[str]] = frozenset({"kl_div"})
+
+    def operation(self, call: Call) -> None:
+        origin = self.program.origins.of(call.argument(0, "input"))
+        if origin is not None and origin.name == "softmax":
+            self.say(
+                "kl_div is given probabilities: it takes their logarithms.", None, origin.place
+            )
+        origin = self.program.origins.of(call.argument(1, "target"))
+        is_log = call.argument(5, "log_target", False)
+        if origin is not None and origin.name == "log_softmax" and not is_log:
+            self.say(
+                "kl_div is given logarithms for a target, without log_target=True.",
+                None,
+                origin.place,
+            )
