@@ -9,6 +9,7 @@ import subprocess
 from importlib import import_module
 from pathlib import Path
 
+import doctor
 import harness
 import startup
 
@@ -54,7 +55,7 @@ def main():
     n_threads = harness.parser().parse_args().threads
     load = os.getloadavg()[0]
     rows = [row for script in SCRIPTS for row in harness.compare(script, n_threads)]
-    table = harness.render(rows + startup.rows())
+    table = harness.render(rows + startup.rows() + list(doctor.rows(n_threads)))
     avx2_table = harness.render(avx2_rows(n_threads))
     modules = [import_module(name) for name in ("facula", "torch", "numpy")]
     versions = ", ".join(f"{module.__name__} {module.__version__}" for module in modules)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from facula.compat import _launch
+from facula.doctor._finding import Finding
 from facula.doctor._page import page
 from facula.doctor._watch import Watch
 
@@ -23,45 +25,84 @@ each as soon as it is seen. What follows the program is for the program.
 """
 
 
+class _Options:
+    """What the command line says to the doctor, and what it says to ``facula run``."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self.values: dict[str, list[str]] = {"--ignore": [], "--json": [], "--page": []}
+        self.is_strict = False
+        run: list[str] = []
+        rest = list(argv)
+        while rest and rest[0].startswith("--"):
+            name, equals, value = rest.pop(0).partition("=")
+            if name == "--help":
+                print(USAGE, end="")
+                sys.exit()
+            elif name == "--strict" and not equals:
+                self.is_strict = True
+            elif name == "--report" and not equals:
+                run.append(name)
+            elif name not in self.values and name != "--era":
+                _stop(f"there is no option {name}.")
+            elif not equals and not rest:
+                _stop(f"{name} needs a value.")
+            elif name == "--era":
+                run.append(f"--era={value if equals else rest.pop(0)}")
+            else:
+                self.values[name].append(value if equals else rest.pop(0))
+        self.rest = run + rest
+
+    @property
+    def ignored(self) -> list[str]:
+        """The ids and places that are not to be told."""
+        return [id for ids in self.values["--ignore"] for id in ids.split(",")]
+
+
+def _stop(message: str) -> NoReturn:
+    print(f"facula doctor: {message}\n\n{USAGE}", end="", file=sys.stderr)
+    sys.exit(2)
+
+
 def main(argv: list[str]) -> None:
     """Run a program under a watch, and end as it ends.
 
     Args:
         argv: what follows ``facula doctor`` on the command line.
     """
-    values: dict[str, list[str]] = {"--ignore": [], "--json": [], "--page": []}
-    is_strict = False
-    rest = list(argv)
-    while rest and rest[0].startswith("--"):
-        name, equals, value = rest[0].partition("=")
-        if name == "--help":
-            print(USAGE, end="")
-            return
-        if name == "--strict" and not equals:
-            is_strict = True
-        elif name in values and (equals or len(rest) > 1):
-            values[name] += [value if equals else rest.pop(1)]
-        else:
-            break  # an option of facula run, which complains of those that nobody knows
-        rest.pop(0)
-    watch = Watch([id for ids in values["--ignore"] for id in ids.split(",")])
+    options = _Options(argv)
+    # The program may go to another folder.
+    files = {
+        (name, file): None if file == "-" else Path(file).absolute()
+        for name in ("--json", "--page")
+        for file in options.values[name]
+    }
+    watch = Watch(options.ignored)
     watch.start()
     try:
-        _launch.main(rest)
+        _launch.main(options.rest)
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
     finally:
         watch.stop()
         findings = watch.findings
-        ids = ", ".join(sorted({finding.id for finding in findings}))
-        count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
-        summary = f"{count} ({ids})" if findings else "no findings"
-        print(f"facula doctor: {summary}.", file=sys.stderr)
-        for file in values["--json"]:
-            text = json.dumps([finding.as_dict() for finding in findings], indent=1) + "\n"
-            if file == "-":
+        print(f"facula doctor: {_summary(findings)}.", file=sys.stderr)
+        for (name, _), path in files.items():
+            text = _as_json(findings) if name == "--json" else page(findings, sys.argv[0])
+            if path is None:
                 sys.stdout.write(text)
             else:
-                Path(file).write_text(text)
-        for file in values["--page"]:
-            Path(file).write_text(page(findings, sys.argv[0]))
-    if is_strict and findings:
+                path.write_text(text, encoding="utf-8")
+    if options.is_strict and findings:
         sys.exit(1)
+
+
+def _summary(findings: list[Finding]) -> str:
+    if not findings:
+        return "no findings"
+    ids = ", ".join(sorted({finding.id for finding in findings}))
+    return f"{len(findings)} finding{'s' if len(findings) > 1 else ''} ({ids})"
+
+
+def _as_json(findings: list[Finding]) -> str:
+    return json.dumps([finding.as_dict() for finding in findings], indent=1) + "\n"

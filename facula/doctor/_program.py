@@ -75,10 +75,9 @@ class Origins:
         if x.grad_fn is not None:
             x.grad_fn.metadata[_ORIGIN] = origin
         elif x.numel() > 0 and x.device.type != "meta":
-            if len(self._by_memory) > 1000:  # most of them are of tensors that are gone
-                alive = {k: v for k, v in self._by_memory.items() if v[0]() is not None}
-                self._by_memory = alive if len(alive) < 500 else {}
-            self._by_memory[x.data_ptr()] = weakref.ref(x), x._version, origin
+            by_memory, at = self._by_memory, x.data_ptr()
+            ref = weakref.ref(x, lambda _: by_memory.pop(at, None))
+            by_memory[at] = ref, x._version, origin
 
     def of(self, x: Any) -> Origin | None:
         """The origin of a tensor; None if it is not known, or ``x`` is something else."""
@@ -128,6 +127,10 @@ class ByObject(Generic[K, V]):
         """The value of an object, or ``default``."""
         entry = self._entries.get(id(key))
         return default if entry is None else entry[1]
+
+    def clear(self) -> None:
+        """Forget all objects."""
+        self._entries.clear()
 
     def values(self) -> list[V]:
         """The values of all objects."""

@@ -124,11 +124,28 @@ def test_files_are_written_also_if_the_program_fails(command, tmp_path):
     assert [f["id"] for f in json.loads((tmp_path / "findings.json").read_text())] == ["F101"]
 
 
+def test_strict_counts_also_for_a_program_that_exits(command):
+    assert command(FAULTY + "raise SystemExit(0)\n", "--strict").returncode == 1
+    assert command(FAULTY + "raise SystemExit(7)\n", "--strict").returncode == 7
+    assert command(FAULTY + "raise SystemExit(0)\n").returncode == 0
+
+
+def test_files_lie_where_the_command_was_given(command, tmp_path):
+    command(FAULTY + "import os; os.mkdir('below'); os.chdir('below')\n", "--json=findings.json")
+    assert (tmp_path / "findings.json").exists()
+
+
+def test_options_of_run_may_stand_among_those_of_the_doctor(command):
+    done = command(FAULTY, "--report", "--era", "none", "--strict")
+    assert done.returncode == 1
+    assert "F101" in done.stderr
+
+
 def test_help_and_unknown_options(command):
     assert command("", "--help").stdout.startswith("usage: facula doctor [options] (SCRIPT")
     done = command("", "--nonsense")
     assert done.returncode == 2
-    assert "there is no option --nonsense." in done.stderr
+    assert done.stderr.startswith("facula doctor: there is no option --nonsense.")
 
 
 @pytest.mark.parametrize(

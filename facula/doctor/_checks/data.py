@@ -13,9 +13,6 @@ from facula import Tensor
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 from facula.doctor._program import ByObject
-from facula.nn.modules.conv import _ConvNd
-from facula.nn.modules.flatten import Flatten
-from facula.nn.modules.linear import Linear
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
 
@@ -32,6 +29,7 @@ class SortedBatches(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._seen: dict[Place, tuple[int, int, set[int]]] = {}  # batches, of one class, classes
+        self._steps: dict[Place, int] = {}  # the step of the last batch
         self._n_in_vain = 0  # calls in a row from places that were seen often enough
 
     def operation(self, call: Call) -> None:
@@ -45,6 +43,10 @@ class SortedBatches(Check):
             return
         place = self.here()
         n, n_single, classes = self._seen.get(place, (0, 0, set()))
+        if self._steps.get(place) == self.program.n_steps:
+            n = 100  # a loss for several domains, or for what is real and what is not
+            self._seen[place] = n, n_single, classes
+        self._steps[place] = self.program.n_steps
         self._n_in_vain += 1
         if n >= 100:
             return
@@ -123,12 +125,20 @@ class UnscaledImages(Check):
     title = "images that are not scaled"
     why = "Layers are initialised for inputs around 1; with 255 the first steps are far too large."
     fix = "images = images.float() / 255  # then (images - mean) / std"
+    operations: ClassVar[frozenset[str]] = frozenset({"conv2d", "linear"})
+    looks = "seldom"  # layers are many, and one look is enough
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._n: ByObject[Module, int] = ByObject()
+        self._given: set[int] = set()  # the memory that layers of the model were given
+
+    def operation(self, call: Call) -> None:
+        if self.program.is_in_model and isinstance(call.args[0], Tensor):
+            self._given.add(call.args[0].data_ptr())
 
     def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
+        given, self._given = self._given, set()
         n = self._n.get(model, 0)
         if n >= 3 or not args or not isinstance(args[0], Tensor):
             return
@@ -142,9 +152,8 @@ class UnscaledImages(Check):
             or not x.numel()
         ):
             return
-        leaves = (m for m in model.modules() if not list(m.children()))
-        first = next((m for m in leaves if not isinstance(m, Flatten)), None)
-        if not isinstance(first, (_ConvNd, Linear)) or not model.training:
+        # A model that scales its images itself gives its layers other numbers than it is given.
+        if x.data_ptr() not in given or not model.training:
             return
         low, high = (float(v) for v in x.detach().aminmax())
         if low >= 0 and 100 < high <= 255:

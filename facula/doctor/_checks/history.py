@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
+import sys
 from collections import deque
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ import facula
 from facula import Tensor
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
+from facula.doctor._program import ByObject
 from facula.optim import Optimizer
 
 _MOST_NODES = 20_000
@@ -124,7 +125,8 @@ class WriteThroughData(Check):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._reads: list[tuple[Tensor, int, weakref.ref[Tensor], int, Place]] = []
+        # Forgotten with the source: .data has its memory, and must not keep it.
+        self._reads: ByObject[Tensor, list[tuple[Tensor, int, int, Place]]] = ByObject()
         self._probe = facula.ones((), requires_grad=True)
 
     def data_read(self, source: Tensor, data: Tensor) -> None:
@@ -133,14 +135,19 @@ class WriteThroughData(Check):
         with facula.enable_grad():
             node: Any = (-self._probe).grad_fn
         now = node._sequence_nr()
-        self._reads.append((data, data._version, weakref.ref(source), now, self.here()))
+        reads = self._reads.get(source, [])
+        if len(reads) < 10:
+            reads.append((data, data._version, now, self.here()))
+            self._reads[source] = reads
 
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
-        reads, self._reads = self._reads, []
+        reads = self._reads.values()
+        self._reads.clear()
         written = {
             data.data_ptr(): (now, place)
-            for data, version, source, now, place in reads
-            if data._version != version and source() is not None
+            for of_source in reads
+            for data, version, now, place in of_source
+            if data._version != version
         }
         if not written or loss.grad_fn is None:
             return
@@ -149,7 +156,8 @@ class WriteThroughData(Check):
                 if not name.startswith("_saved_"):
                     continue
                 with suppress(Exception):  # what backward itself will complain of
-                    saved = getattr(node, name)
+                    # Python keeps the names of attributes that were asked for lately.
+                    saved = getattr(node, sys.intern(name))
                     if not isinstance(saved, Tensor):
                         continue
                     now, place = written.get(saved.data_ptr(), (-1, None))
