@@ -20,7 +20,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -303,7 +303,7 @@ class Watch:
         self._after(GradScaler, "scale", lambda result, it, *a, **k: self._emit("loss_scaled", it))
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             for module in (utils, utils.clip_grad):
-                self._after(module, name, self._clipped)
+                self._replace(module, name, self._clipping)
         for iterator in (CallerIterator, PoolIterator):
             self._replace(iterator, "__next__", self._loading)
         for module in (facula, serialization):
@@ -406,12 +406,17 @@ class Watch:
         self._names.clear()
         self._names.update(table.names)
 
-    def _clipped(self, result: Any, parameters: Any, *args: Any, **kwargs: Any) -> None:
-        if isinstance(parameters, (Tensor, list, tuple)):  # a generator is spent by now
-            tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-            self._emit("gradients_clipped", tensors)
-        else:
-            self._emit("gradients_clipped", [])
+    def _clipping(self, original: Any) -> Any:
+        def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+            tensors: Any = parameters
+            if isinstance(parameters, Iterator):  # which can be gone through once
+                tensors = list(parameters)
+                parameters = (p for p in tensors)
+            result = original(parameters, *args, **kwargs)
+            self._emit("gradients_clipped", [tensors] if isinstance(tensors, Tensor) else tensors)
+            return result
+
+        return clip
 
     def _loading(self, original: Any) -> Any:
         def __next__(iterator: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from facula import Tensor
@@ -94,7 +95,7 @@ class Check:
     def gradients_zeroed(self, owner: Optimizer | Module) -> None:
         """``zero_grad`` has been called."""
 
-    def gradients_clipped(self, parameters: list[Tensor]) -> None:
+    def gradients_clipped(self, parameters: Iterable[Tensor]) -> None:
         """The norm or the values of gradients have been clipped."""
 
     def step_begins(self, optimizer: Optimizer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from facula import Tensor
@@ -229,14 +230,13 @@ class ClippedAfterStep(Check):
     why = "The step has used the gradients as they were; clipping them afterwards does nothing."
     fix = "loss.backward(); clip_grad_norm_(model.parameters(), 1.0); optimizer.step()"
 
-    def gradients_clipped(self, parameters: list[Tensor]) -> None:
+    def gradients_clipped(self, parameters: Iterable[Tensor]) -> None:
         clipped = {id(p) for p in parameters}
         for optimizer, facts in self.program.optimizers.items():
             is_used = facts.stepped_place is not None and not facts.is_backward_done
             if not is_used or not facts.has_gradients:
                 continue
-            ours = {id(p) for p in parameters_of(optimizer)}
-            if not clipped or clipped & ours:
+            if any(id(p) in clipped for p in parameters_of(optimizer)):
                 self.say("gradients are clipped after the step.", self.here(), facts.stepped_place)
 
 
@@ -286,15 +286,17 @@ class ScaledGradientsClipped(Check):
     def loss_scaled(self, scaler: Any) -> None:
         self._scaler = weakref.ref(scaler)
 
-    def gradients_clipped(self, parameters: list[Tensor]) -> None:
+    def gradients_clipped(self, parameters: Iterable[Tensor]) -> None:
         scaler = None if self._scaler is None else self._scaler()
         if scaler is None or not scaler.is_enabled() or scaler.get_scale() == 1:
             return
         clipped = {id(p) for p in parameters}
         for optimizer in self.program.optimizers:
-            is_ready = scaler._per_optimizer_states[id(optimizer)]["stage"] is OptState.READY
-            ours = {id(p) for p in parameters_of(optimizer)}
-            if is_ready and _has_gradient(optimizer) and (not clipped or clipped & ours):
+            state = scaler._per_optimizer_states.get(id(optimizer))  # which makes none
+            is_scaled = state is None or state["stage"] is OptState.READY
+            if is_scaled and any(
+                id(p) in clipped and p.grad is not None for p in parameters_of(optimizer)
+            ):
                 self.say("gradients are clipped before scaler.unscale_(optimizer).")
 
     def step_ends(self, optimizer: Optimizer) -> None:
