@@ -234,7 +234,7 @@ class Program:
         self.is_in_model = False  # while a module runs that the program has called
         self.is_alarmed = False  # a check has seen something, and wants to see more of the step
         self.n_steps = 0
-        self.rests_from = 200  # the number of steps from which on not all are looked at
+        self.rests_from = 0  # the number of steps from which on not all are looked at
         self.n_backwards = 0
         self._sequence_nr = 0  # of the last loss
         # The numbers of the losses of the last steps: what was recorded up to one of them belongs

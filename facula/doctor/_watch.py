@@ -122,6 +122,7 @@ class Watch:
     ) -> None:
         self._findings = Findings(ignore, tell)
         self._program = Program()
+        self._program.rests_from = _EAGER
         checks = [kind(self._program, self._findings) for kind in CHECKS]
         # See Note [Sampling].
         self._all = _Table(checks, checks)

@@ -195,8 +195,9 @@ class GraphKeptForNothing(Check):
             return
         place = self.here()
         self._look(loss)
-        if place.is_installed:
-            return  # which keeps the graph for some of its callers
+        # A package, or a function with an argument for it, keeps the graph for some callers.
+        if place.is_installed or "retain_graph=True" not in place.source.replace(" ", ""):
+            return
         if not is_kept or self._kept.get(place, ()) is None:
             return
         before = self._kept.get(place)
