@@ -16,7 +16,7 @@ import torch
 from .frameworks import COMPARED, COMPLEX, FLOATING, UNSIGNED, seed
 from .ops import Op
 
-# All that the database has takes hours; without this a fixed part of it is run.
+# All that the database has takes half an hour and more; without this a fixed part of it is run.
 WHOLE = bool(os.environ.get("FACULA_PARITY_WHOLE"))
 MAX_SAMPLES = 10
 MAX_GENERATED = 60
