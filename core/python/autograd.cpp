@@ -107,7 +107,14 @@ void retain_grad(const Tensor& x) {
 
 Node* node_of(PyObject* self) { return static_cast<Node*>(self); }
 
-PyObject* node_name(PyObject* self, PyObject*) { return PyUnicode_FromString(node_of(self)->name); }
+// Nodes that are no derivative of an operation have the namespace of PyTorch's engine before them.
+PyObject* node_name(PyObject* self, PyObject*) {
+  const char* name = node_of(self)->name;
+  bool is_of_engine = std::strcmp(name, "AccumulateGrad") == 0 ||
+                      std::strcmp(name, "CopySlices") == 0 ||
+                      std::strcmp(name, "CopyBackwards") == 0;
+  return PyUnicode_FromFormat("%s%s", is_of_engine ? "torch::autograd::" : "", name);
+}
 
 PyObject* node_next_functions(PyObject* self, void*) {
   Node* node = node_of(self);

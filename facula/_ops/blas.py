@@ -48,6 +48,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     rows, columns = [a.size(d) for d in a_rest], [b.size(d) for d in b_rest]
     left = a.permute(a_rest + a_dims).reshape(math.prod(rows), n_inner)
     right = b.permute(b_dims + b_rest).reshape(n_inner, math.prod(columns))
+    if not rows and not columns:  # of vectors, which autocast leaves as they are
+        return into("tensordot", out, _core.dot(left.reshape(-1), right.reshape(-1)))
     return into("tensordot", out, _core.mm(left, right).reshape(rows + columns))
 
 
