@@ -92,7 +92,6 @@ def works_without(op: Op, form: str, sample: Sample) -> bool:
 
 # For some shapes PyTorch takes another way, in which nothing is cast.
 KNOWN = {
-    "nn.functional.bilinear": "1-d inputs are multiplied and summed",
     "tensordot": "factors of size 1 are multiplied and summed",
     "inner": "vectors are multiplied and summed",
     # PyTorch's empty statistics of evaluation are float32 under its emulated list alone.
