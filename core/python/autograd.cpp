@@ -107,11 +107,13 @@ void retain_grad(const Tensor& x) {
 
 Node* node_of(PyObject* self) { return static_cast<Node*>(self); }
 
+// Nodes that are no derivative of an operation have the namespace of PyTorch's engine before them.
 PyObject* node_name(PyObject* self, PyObject*) {
-  Node* node = node_of(self);
-  // PyTorch's name of this one has the namespace of its C++ class, unlike that of its Python type.
-  return PyUnicode_FromString(node->is_accumulator ? "torch::autograd::AccumulateGrad"
-                                                   : node->name);
+  const char* name = node_of(self)->name;
+  bool is_of_engine = std::strcmp(name, "AccumulateGrad") == 0 ||
+                      std::strcmp(name, "CopySlices") == 0 ||
+                      std::strcmp(name, "CopyBackwards") == 0;
+  return PyUnicode_FromFormat("%s%s", is_of_engine ? "torch::autograd::" : "", name);
 }
 
 PyObject* node_next_functions(PyObject* self, void*) {

@@ -48,6 +48,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     rows, columns = [a.size(d) for d in a_rest], [b.size(d) for d in b_rest]
     left = a.permute(a_rest + a_dims).reshape(math.prod(rows), n_inner)
     right = b.permute(b_dims + b_rest).reshape(n_inner, math.prod(columns))
+    if not rows and not columns:  # of vectors, which autocast leaves as they are
+        return into("tensordot", out, _core.dot(left.reshape(-1), right.reshape(-1)))
     return into("tensordot", out, _core.mm(left, right).reshape(rows + columns))
 
 
@@ -379,6 +381,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
                 [12.]])
     """
     _check_bilinear(input1, input2, weight, bias)
+    device = input1.device.type
+    if device in ("cpu", "cuda") and _core.is_autocast_enabled(device):
+        # One operation, whose products autocast leaves alone.
+        from facula.amp import autocast  # which imports this module
+
+        with autocast(device, enabled=False):
+            return bilinear(input1, input2, weight, bias)
     n_out, n_in1, n_in2 = weight.shape
     # (N, in1) @ (in1, out * in2): all products with the first input in one.
     left = _core.matmul(input1, weight.transpose(0, 1).reshape(n_in1, n_out * n_in2))

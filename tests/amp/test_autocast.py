@@ -402,3 +402,11 @@ def test_autocast_is_off_for_devices_that_there_are_none_of():
     assert not any(facula.is_autocast_enabled(kind) for kind in ("mps", "xpu", "hpu", "xla"))
     with pytest.raises(RuntimeError, match="expected device_type 'cpu' or 'cuda', got 'abacus'"):
         facula.is_autocast_enabled("abacus")
+
+
+def test_products_inside_of_one_operation_are_not_cast():
+    x, weight = facula.ones(2, 3), facula.ones(2, 3, 3)
+    with facula.autocast("cpu", dtype=facula.bfloat16):
+        assert (x @ x.T).dtype == facula.bfloat16
+        assert facula.nn.functional.bilinear(x, x, weight).dtype == facula.float32
+        assert facula.tensordot(x, x, dims=2).dtype == facula.float32

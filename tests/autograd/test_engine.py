@@ -375,3 +375,12 @@ def test_a_gradient_has_the_dtype_of_its_leaf():
         x.grad_dtype = 3
     with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors"):
         _ = (x * 2).grad_dtype
+
+
+def test_nodes_of_the_engine_itself_name_its_namespace():
+    x = facula.ones(3, requires_grad=True)
+    y = x * 2
+    assert y.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+    assert type(y.grad_fn.next_functions[0][0]).__name__ == "AccumulateGrad"
+    y[0] = x[1]
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"

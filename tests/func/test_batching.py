@@ -375,6 +375,20 @@ def test_a_place_outside_of_an_example_is_not_looked_for_in_the_next(function, a
         vmap(function)(*args)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["bags", "values at places", "index_add", "index_copy", "masked_scatter", "boxes", "pdist",
+     "matrices of a batch", "multi_margin_loss", "repeating", "among others", "equal distances",
+     "native norms with weights", "cross_entropy with weights"],
+)  # fmt: skip
+def test_a_batch_may_have_no_examples(name):
+    function, args = CASES[name]
+    expected = vmap(function)(*args)
+    actual = vmap(function)(*(a[:0] for a in args))
+    assert actual.shape == (0, *expected.shape[1:])
+    assert actual.dtype == expected.dtype
+
+
 def test_a_result_in_place_differs_between_examples():
     def f(x):
         y = x.clone()

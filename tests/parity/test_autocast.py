@@ -92,7 +92,6 @@ def works_without(op: Op, form: str, sample: Sample) -> bool:
 
 # For some shapes PyTorch takes another way, in which nothing is cast.
 KNOWN = {
-    "nn.functional.bilinear": "1-d inputs are multiplied and summed",
     "tensordot": "factors of size 1 are multiplied and summed",
     "inner": "vectors are multiplied and summed",
     # PyTorch's empty statistics of evaluation are float32 under its emulated list alone.
@@ -246,3 +245,13 @@ def test_a_scaler_goes_pytorchs_way(options: dict[str, Any]) -> None:
     assert [state for state, _ in ours] == [state for state, _ in theirs]
     for (_, a), (_, b) in zip(ours, theirs, strict=True):
         assert a == pytest.approx(b, rel=1e-3)
+
+
+@pytest.mark.parametrize("dims", [0, 1, 2])
+def test_a_product_of_all_elements_keeps_its_dtype(dims: int) -> None:
+    def dtype(lib: Any) -> str:
+        x = lib.ones(3, 3)
+        with lib.autocast("cpu", dtype=lib.bfloat16):
+            return str(lib.tensordot(x, x, dims=dims).dtype)
+
+    assert dtype(facula) == dtype(torch)

@@ -214,6 +214,11 @@ def all_values(x: Tensor) -> Tensor:
     return x
 
 
+def as_rows(everything: Tensor) -> Tensor:
+    """All examples, each as a row of its elements."""
+    return everything.flatten(1) if everything.dim() > 1 else everything.unsqueeze(1)
+
+
 def are_within(places: Tensor, size: int) -> bool:
     """Whether all of the places are from 0 up to ``size``.
 

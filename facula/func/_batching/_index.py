@@ -12,6 +12,7 @@ from facula.func._batching._batch import (
     Batch,
     all_values,
     are_within,
+    as_rows,
     check_writable,
     loop_quietly,
     rule,
@@ -78,7 +79,7 @@ def index_select(batch: Batch, func: _Function, x: Tensor, dim: int, index: Tens
     if not batch.has(index):
         return batch.wrap(func(batch.lower(x), place, index))
     everything = batch.all_of(x)
-    places = batch.lower(index).reshape(batch.size, -1)
+    places = as_rows(batch.lower(index))
     form = [batch.size] + [1] * n_dims
     form[place] = places.shape[1]
     sizes = list(everything.shape)
@@ -94,7 +95,7 @@ def repeat_interleave(
     n = int(x.numel()) if dim is None else int(x.size(dim))
     if repeats is not None and not batch.has(repeats):
         everything = batch.lower(x)
-        everything = everything.reshape(batch.size, -1) if dim is None else everything
+        everything = as_rows(everything) if dim is None else everything
         place = 1 if dim is None else shifted("repeat_interleave", dim, int(x.dim()))
         return batch.wrap(func(everything, repeats, place, output_size=output_size))
     counts = x if repeats is None else repeats
@@ -114,7 +115,7 @@ def repeat_interleave(
     entries = _core.searchsorted(ends, places.expand(batch.size, -1).contiguous(), right=True)
     if repeats is None:
         return batch.wrap(entries)
-    flat = batch.wrap(batch.all_of(x).reshape(batch.size, -1)) if dim is None else x
+    flat = batch.wrap(as_rows(batch.all_of(x))) if dim is None else x
     return index_select(batch, _core.index_select, flat, dim or 0, batch.wrap(entries))
 
 
@@ -143,7 +144,7 @@ def at_index(
     is_wrong = isinstance(source, Tensor) and source.numel() != (
         1 if is_fill else _core.Size(sizes).numel()
     )
-    places = batch.all_of(index).reshape(batch.size, -1)
+    places = as_rows(batch.all_of(index))
     if is_fill:
         places = _core.where(places < 0, places + n_rows, places)
     if is_wrong or index.dim() > 1 or not are_within(places, n_rows):
@@ -168,10 +169,10 @@ def at_index(
 
 @rule("take")
 def take(batch: Batch, func: _Function, x: Tensor, index: Tensor) -> Any:
-    flat, places = batch.all_of(x).reshape(batch.size, -1), batch.all_of(index)
+    flat, places = as_rows(batch.all_of(x)), batch.all_of(index)
     # take counts negative places from the end; gather knows none.
     n = int(flat.shape[1])
-    flat_places = places.reshape(batch.size, -1)
+    flat_places = as_rows(places)
     flat_places = _core.where(flat_places < 0, flat_places + n, flat_places)
     return batch.wrap(flat.gather(1, flat_places).reshape(places.shape))
 
@@ -181,8 +182,8 @@ def take_along_dim(
     batch: Batch, func: _Function, x: Tensor, indices: Tensor, dim: Any = None
 ) -> Any:
     if dim is None:
-        flat = batch.all_of(indices).reshape(batch.size, -1)
-        return batch.wrap(func(batch.all_of(x).reshape(batch.size, -1), flat, 1))
+        flat = as_rows(batch.all_of(indices))
+        return batch.wrap(func(as_rows(batch.all_of(x)), flat, 1))
     place = shifted("take_along_dim", dim, int(x.dim()))
     return batch.wrap(func(batch.all_of(x), batch.all_of(indices), place))
 
@@ -260,7 +261,8 @@ def embedding_bag(
         return values.unflatten(0, (batch.size, n_bags))[:, :n_kept]
 
     first = _core.arange(batch.size, device=places.device)
-    bag_of = bag_of.reshape(batch.size, -1) - first.unsqueeze(1) * n_bags
+    n_told = n if bag_of.numel() else 0  # not all modes tell
+    bag_of = bag_of.reshape(batch.size, n_told) - first.unsqueeze(1) * n_bags
     largest = by_bag(largest)
     if has_tables and mode == _MAXIMA:
         own = largest - (first * n_rows).reshape(-1, 1, 1)
@@ -297,7 +299,7 @@ def searchsorted(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> An
         return batch.wrap(_core.searchsorted(bounds, batch.lower(values), **named))
     everything = batch.all_of(values)
     if bounds.dim() == 1:  # for which an example may have values of any shape
-        everything = everything.reshape(batch.size, -1)
+        everything = as_rows(everything)
     elif is_bucketize or values.dim() != bounds.dim():
         return loop_quietly(batch, func, *((values, bounds) if is_bucketize else (bounds, values)))
     if sorter is not None:
@@ -519,7 +521,7 @@ def put(
     accumulate: bool = False,
 ) -> Any:  # fmt: skip
     n = int(x.numel())
-    places = batch.all_of(index).reshape(batch.size, -1)
+    places = as_rows(batch.all_of(index))
     places = _core.where(places < 0, places + n, places)
     if index.numel() != source.numel() or not are_within(places, n):
         return loop_quietly(batch, func, x, index, source, accumulate)  # raises
@@ -536,7 +538,7 @@ def masked_scatter(batch: Batch, func: _Function, x: Tensor, mask: Tensor, sourc
     wide, is_taken = (
         aligned(batch, t, len(shape)).expand(batch.size, *shape).flatten(1) for t in (x, mask)
     )
-    values = batch.all_of(source).reshape(batch.size, -1)
+    values = as_rows(batch.all_of(source))
     # The places under the mask take the elements of the source in their order.
     places = is_taken.to(_core.int64).cumsum(1) - 1
     if source.dtype != x.dtype or not are_within(places + 1, int(values.shape[1]) + 1):

@@ -14,6 +14,7 @@ from facula.func._batching._batch import (
     Batch,
     all_values,
     are_within,
+    as_rows,
     loop_quietly,
     rule,
 )
@@ -291,7 +292,7 @@ def native_batch_norm(
 ) -> Any:  # fmt: skip
     y, *own = _by_channels(batch, func, x, (running_mean, running_var), training, *args)
     y = _scaled(batch, y, weight, bias, _form_of_channels(x))
-    return tuple(map(batch.wrap, (y, *(part.reshape(batch.size, -1) for part in own))))
+    return tuple(map(batch.wrap, (y, *(_by_example(batch, part) for part in own))))
 
 
 @rule("instance_norm")
@@ -306,6 +307,11 @@ def instance_norm(
         y = func(batch.all_of(x).flatten(0, 1), None, None, None, None, use_input_stats, *args)
         y = y.unflatten(0, (batch.size, int(x.shape[0])))
     return batch.wrap(_scaled(batch, y, weight, bias, _form_of_channels(x)))
+
+
+def _by_example(batch: Batch, of_channels: Tensor) -> Tensor:
+    n_channels = int(of_channels.numel()) // max(batch.size, 1)
+    return of_channels.reshape(batch.size, n_channels)
 
 
 def _by_channels(
@@ -328,10 +334,10 @@ def _by_channels(
     if training:
         for own, changed in zip(statistics, running, strict=True):
             if own is not None:
-                everything = changed.reshape(batch.size, -1)
+                everything = _by_example(batch, changed)
                 batch.lower(own).copy_(everything if batch.has(own) else everything[0])
     y, *rest = result if isinstance(result, tuple) else (result,)
-    y = y.unflatten(1, (batch.size, -1)).transpose(0, 1)
+    y = y.unflatten(1, (batch.size, int(x.shape[1]))).transpose(0, 1)
     return (y, *rest) if rest else y
 
 
@@ -422,7 +428,7 @@ def _counts(batch: Batch, targets: Tensor, weight: Any, ignore_index: int) -> Te
     classes = _core.where(is_counted, targets, 0)
     if not batch.has(weight):
         return weight.detach()[classes] * is_counted  # type: ignore[no-any-return]
-    own = batch.lower(weight).detach().gather(1, classes.reshape(batch.size, -1))
+    own = batch.lower(weight).detach().gather(1, as_rows(classes))
     return own.reshape(targets.shape) * is_counted  # type: ignore[no-any-return]
 
 
@@ -442,7 +448,7 @@ def multi_margin_loss(
     losses = func(scores, classes, p, margin, shared, reduction="none")
     losses = losses.reshape(batch.size, *target.shape)
     if has_weights:
-        own = batch.lower(weight).gather(1, classes.reshape(batch.size, -1))
+        own = batch.lower(weight).gather(1, as_rows(batch.all_of(target)))
         losses = losses * own.reshape(losses.shape)
     return batch.wrap(_reduced(losses, _number(size_average, reduce, reduction)))
 
@@ -497,7 +503,7 @@ def ctc_loss(
 def _lengths(batch: Batch, lengths: Any) -> Tensor:
     """All examples of the lengths, as rows."""
     everything = lengths if isinstance(lengths, Tensor) else _core.tensor(list(lengths))
-    return batch.all_of(everything).reshape(batch.size, -1)  # type: ignore[no-any-return]
+    return as_rows(batch.all_of(everything))
 
 
 def _are_sequences(

@@ -9,7 +9,14 @@ from facula import _core, return_types
 from facula._core import Tensor
 from facula._limits import finfo
 from facula._transform import map_tensors
-from facula.func._batching._batch import RULES, Batch, all_values, loop_quietly, rule
+from facula.func._batching._batch import (
+    RULES,
+    Batch,
+    all_values,
+    as_rows,
+    loop_quietly,
+    rule,
+)
 from facula.func._batching._pointwise import pointwise
 
 _Function = Callable[..., Any]
@@ -182,7 +189,7 @@ def histogram(
     batch: Batch, func: _Function, x: Tensor, bins: Any = 100, *, range: Any = None,
     weight: Any = None, density: bool = False,
 ) -> Any:  # fmt: skip
-    flat = batch.all_of(x).detach().reshape(batch.size, -1)
+    flat = as_rows(batch.all_of(x).detach())
     has_own_range = not isinstance(bins, Tensor) and (range is None or range[0] == range[1])
     is_usual = x.dtype in (_core.float32, _core.float64) and x.numel() > 0
     if not is_usual or (weight is not None and weight.shape != x.shape) or (
@@ -214,9 +221,9 @@ def histogram(
 def histc(
     batch: Batch, func: _Function, x: Tensor, bins: int = 100, min: float = 0, max: float = 0
 ) -> Any:
-    flat = batch.all_of(x).detach().reshape(batch.size, -1)
-    is_usual = x.dtype in (_core.float32, _core.float64) and x.numel() > 0 and bins > 0
+    flat = as_rows(batch.all_of(x).detach())
     values = all_values(flat)
+    is_usual = x.dtype in (_core.float32, _core.float64) and values.numel() > 0 and bins > 0
     if not is_usual or min > max or not bool(values.isfinite().all()) or (
         (float(values.max()) - float(values.min()) + abs(min) + abs(max)) * bins
         > finfo(x.dtype).max / 4

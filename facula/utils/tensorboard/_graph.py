@@ -147,5 +147,5 @@ class _Recorder:
 
 
 def _operation(node: Any) -> str:
-    name: str = node.name()
+    name: str = node.name().rpartition("::")[2]
     return name.partition("Backward")[0] or name
