@@ -125,3 +125,15 @@ def test_names_of_transforms_fakes_and_quantization():
     assert not isinstance(nn.Linear(1, 1), ao.quantization.FakeQuantizeBase)
     with pytest.raises(RuntimeError, match="no quantized tensors"):
         quantization.quantize_dynamic(nn.Linear(1, 1))
+
+
+def test_names_by_which_modules_and_cells_are_called():
+    import facula._VF as functions
+    from facula._vmap_internals import vmap
+
+    layer, x = nn.Linear(2, 3), facula.ones(1, 2)
+    layer.register_forward_hook(lambda module, args, result: result * 0)
+    assert layer._call_impl(x).tolist() == layer._wrapped_call_impl(x).tolist() == [[0.0] * 3]
+    assert layer._compiled_call_impl is None
+    assert functions.lstm_cell is facula.lstm_cell and vmap is facula.vmap
+    assert not hasattr(functions, "nothing")
