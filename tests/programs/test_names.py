@@ -293,3 +293,14 @@ def test_writers_of_tensorboard_are_facula_s_by_all_names(programs):
         """
     )
     assert out == "1 True\n"
+
+
+def test_weights_are_loaded_by_the_function_that_model_repositories_import(programs):
+    out = programs.run(
+        """
+        from torchvision._internally_replaced_utils import load_state_dict_from_url
+        import torch.hub
+        print(load_state_dict_from_url is torch.hub.load_state_dict_from_url)
+        """
+    )
+    assert out == "True\n"
