@@ -110,6 +110,7 @@ globals().update(_foreach.functions())
 # Imported when they are first asked for: much code that a script may never use.
 _LAZY = {
     "_C",
+    "_VF",
     "__config__",
     "__future__",
     "_dynamo",
@@ -118,6 +119,7 @@ _LAZY = {
     "_jit_internal",
     "_library",
     "_subclasses",
+    "_vmap_internals",
     "accelerator",
     "amp",
     "ao",

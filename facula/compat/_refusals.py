@@ -129,6 +129,26 @@ REFUSALS = (
         "there is no such tool",
         "See torch.profiler and torch.utils.benchmark.",
     ),
+    Refusal(
+        (
+            "torchvision.datasets.HMDB51",
+            "torchvision.datasets.Kinetics",
+            "torchvision.datasets.UCF101",
+            "torchvision.datasets.samplers",
+            "torchvision.datasets.video_utils",
+            "torchvision.io.VideoReader",
+            "torchvision.io.read_video*",
+            "torchvision.io.video",
+            "torchvision.io.write_video",
+        ),
+        "no video files are read or written",
+        "Decode the frames with another package, such as av, and stack them to a tensor.",
+    ),
+    Refusal(
+        ("torchvision.models.quantization",),
+        "there are no quantized tensors",
+        "Use torchvision.models with bfloat16, or export to ONNX and quantize there.",
+    ),
 )
 
 

@@ -379,7 +379,7 @@ class GraphModule(Module):
         Example:
             >>> traced = facula.fx.symbolic_trace(lambda x: x + 1)
             >>> _ = traced.print_readable()
-            class <lambda>(facula.nn.Module):
+            class <lambda>(torch.nn.Module):
                 def forward(self, x):
                     # No stacktrace found for following nodes
                     add = x + 1;  x = None
@@ -434,7 +434,7 @@ def _readable(module: GraphModule, name: str) -> str:
     for child_name, child in module.named_children():
         if isinstance(child, GraphModule):
             parts.append(textwrap.indent(_readable(child, child_name).rstrip(), "    "))
-    return f"class {name}(facula.nn.Module):\n" + "\n\n".join(parts) + "\n"
+    return f"class {name}(torch.nn.Module):\n" + "\n\n".join(parts) + "\n"
 
 
 class _CodeOnlyModule(Module):

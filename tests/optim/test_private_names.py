@@ -137,3 +137,15 @@ def test_schedules_are_no_instances_of_the_older_base():
             return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
 
     assert isinstance(Halving(optimizer), optim.lr_scheduler.LRScheduler)
+
+
+def test_names_by_which_modules_and_cells_are_called():
+    import facula._VF as functions
+    from facula._vmap_internals import vmap
+
+    layer, x = nn.Linear(2, 3), facula.ones(1, 2)
+    layer.register_forward_hook(lambda module, args, result: result * 0)
+    assert layer._call_impl(x).tolist() == layer._wrapped_call_impl(x).tolist() == [[0.0] * 3]
+    assert layer._compiled_call_impl is None
+    assert functions.lstm_cell is facula.lstm_cell and vmap is facula.vmap
+    assert not hasattr(functions, "nothing")

@@ -323,3 +323,14 @@ def test_plain_pickles_name_nothing_but_pytorchs_functions(programs):
         "tensor([1., 2., 3.]) tensor([0.-0.j, 1.-0.j, 2.-0.j, 3.-0.j]) Marked",
         "True [[1.0, 0.0], [0.0, 1.0]]",
     ]
+
+
+def test_weights_are_loaded_by_the_function_that_model_repositories_import(programs):
+    out = programs.run(
+        """
+        from torchvision._internally_replaced_utils import load_state_dict_from_url
+        import torch.hub
+        print(load_state_dict_from_url is torch.hub.load_state_dict_from_url)
+        """
+    )
+    assert out == "True\n"

@@ -402,3 +402,15 @@ def test_writers_of_files_are_tensorboardx_own():
 
     assert tensorboard.FileWriter is tensorboardX.FileWriter
     assert tensorboard.RecordWriter is tensorboardX.RecordWriter
+
+
+def test_programs_write_summaries_that_they_build_themselves(tmp_path):
+    from facula.utils.tensorboard.summary import hparams
+
+    with SummaryWriter(tmp_path) as writer:
+        for part in hparams({"lr": 0.5}, {"accuracy": 0.75}):
+            writer.file_writer.add_summary(part)
+        assert writer.file_writer.get_logdir() == str(tmp_path)
+    contents = read(tmp_path).PluginTagToContent("hparams")
+    start = plugin_data_pb2.HParamsPluginData.FromString(contents["_hparams_/session_start_info"])
+    assert start.session_start_info.hparams["lr"].number_value == 0.5

@@ -205,6 +205,10 @@ class Module(Stateful, Movable, Hooked):
             note_failing_module(self, error)
             raise
 
+    # The same, by the names that packages call in PyTorch.
+    _wrapped_call_impl = _call_impl = __call__
+    _compiled_call_impl: Any = None  # what torch.compile would leave there
+
     # Attributes
 
     def __getattr__(self, name: str) -> Any:

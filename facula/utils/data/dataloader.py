@@ -194,6 +194,9 @@ class DataLoader(Generic[T_co]):
         [[4, 5], [6, 7]] [2, 3]
     """
 
+    # PyTorch's name: loaders that repeat their sampler for ever set it to False, to exchange it.
+    __initialized = False
+
     def __init__(
         self,
         dataset: Any,
@@ -280,10 +283,10 @@ class DataLoader(Generic[T_co]):
         self._iterator: PoolIterator | None = None  # kept with its workers, if they persist
         self._place: Place | None = None  # where the latest iterator is
         self._resume: dict[str, Any] | None = None  # what the next iterator starts from
-        self._is_built = True  # from here on __setattr__ refuses what is fixed
+        self.__initialized = True  # from here on __setattr__ refuses what is fixed
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _FIXED and getattr(self, "_is_built", False):
+        if name in _FIXED and self.__initialized:
             raise ValueError(f"DataLoader: {name} cannot be changed. Make another loader.")
         super().__setattr__(name, value)
 
@@ -330,6 +333,14 @@ class DataLoader(Generic[T_co]):
         if self.batch_size is None:
             return nothing
         return BatchSampler(nothing, self.batch_size, self.drop_last)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_size is not None or self.batch_sampler is not None
+
+    @property
+    def _dataset_kind(self) -> int:
+        return _DatasetKind.Iterable if self._is_iterable else _DatasetKind.Map
 
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and not facula.cuda.is_available():

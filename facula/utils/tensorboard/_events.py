@@ -23,6 +23,7 @@ class EventFile:
 
     def __init__(self, folder: str, suffix: str = "") -> None:
         os.makedirs(folder, exist_ok=True)
+        self._folder = folder
         name = f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}"
         path = os.path.join(folder, f"{name}.{os.getpid()}.{next(_numbers)}{suffix}")
         self._file = open(path, "ab", buffering=0)  # noqa: SIM115
@@ -38,6 +39,19 @@ class EventFile:
         length = struct.pack("<Q", len(data))
         with self._lock:
             self._append(length + _checksum(length) + data + _checksum(data))
+
+    # The names of PyTorch's ``writer.file_writer``.
+    add_event = add
+
+    def add_summary(
+        self, summary: Any, global_step: Any = None, walltime: float | None = None
+    ) -> None:
+        """Writes a summary as an event."""
+        self.add(Event(summary=summary), global_step, walltime)
+
+    def get_logdir(self) -> str:
+        """The folder of the run."""
+        return self._folder
 
     def _append(self, record: bytes) -> None:
         # A disk that is full takes a part. A reader would not get past it, so it is cut off again.

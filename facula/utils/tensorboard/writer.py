@@ -108,6 +108,14 @@ class SummaryWriter:
         """The folder of the run."""
         return self.log_dir
 
+    @property
+    def file_writer(self) -> EventFile:
+        """What writes to the folder of the run, for summaries that programs build themselves."""
+        return self._file(self.log_dir)
+
+    def _get_file_writer(self) -> EventFile:
+        return self.file_writer
+
     def flush(self) -> None:
         """Returns when everything is on the disk."""
         for file in self._files.values():
@@ -398,12 +406,7 @@ class SummaryWriter:
         name: str | None = None,
     ) -> None:
         """Adds a row to the table of hyperparameters, as a run in a folder of its own."""
-        if not isinstance(hparam_dict, Mapping) or not isinstance(metric_dict, Mapping):
-            raise TypeError("add_hparams: expected a dict of hyperparameters and one of metrics.")
-        hparams = {key: _number(value) for key, value in hparam_dict.items()}
-        records = summary.hparams(hparams, metric_dict)
-        for key, values in (hparam_domain_discrete or {}).items():
-            _set_domain(records[0], key, values)
+        records = hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(self.log_dir, run_name or name or str(time.time()))
         with SummaryWriter(folder, write_to_disk=self._write_to_disk) as writer:
             for record in records:
@@ -500,6 +503,27 @@ def _tagged(record: Any, tag: str) -> Any:
     # would then not find their curves.
     record.value[0].tag = tag
     return record
+
+
+def hparams(
+    hparam_dict: Mapping[str, bool | str | float | int],
+    metric_dict: Mapping[str, Any],
+    hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
+) -> tuple[Any, Any, Any]:
+    """The three summaries of a row of the table of hyperparameters.
+
+    Args:
+        hparam_dict: the hyperparameters by name.
+        metric_dict: the metrics by name.
+        hparam_domain_discrete: the values that a hyperparameter can have, by name.
+    """
+    if not isinstance(hparam_dict, Mapping) or not isinstance(metric_dict, Mapping):
+        raise TypeError("add_hparams: expected a dict of hyperparameters and one of metrics.")
+    numbers = {key: _number(value) for key, value in hparam_dict.items()}
+    experiment, start, end = summary.hparams(numbers, metric_dict)
+    for key, values in (hparam_domain_discrete or {}).items():
+        _set_domain(experiment, key, values)
+    return experiment, start, end
 
 
 def _number(value: Any) -> Any:

@@ -19,6 +19,7 @@ from facula.utils.data import (
     get_worker_info,
 )
 from facula.utils.data._utils import random_streams
+from facula.utils.data.dataloader import _DatasetKind
 
 pytestmark = pytest.mark.promise("D2")
 
@@ -581,3 +582,33 @@ def test_an_iterator_takes_any_object_with_the_attributes_of_a_loader(num_worker
     names = "_MultiProcessingDataLoaderIter" if num_workers else "_SingleProcessDataLoaderIter"
     iterator = getattr(facula.utils.data.dataloader, names)(_StandIn(num_workers))
     assert [batch.tolist() for batch in iterator] == [[1, 1], [0, 0]]
+
+
+class Forever:
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        while True:
+            yield from self.sampler
+
+
+def test_a_loader_that_repeats_its_sampler_for_ever_may_exchange_it():
+    loader = DataLoader([1, 2, 3, 4], batch_size=2)
+    with pytest.raises(ValueError, match="batch_sampler cannot be changed"):
+        loader.batch_sampler = Forever(loader.batch_sampler)
+    loader._DataLoader__initialized = False
+    loader.batch_sampler = Forever(loader.batch_sampler)
+    loader._DataLoader__initialized = True
+    batches = iter(loader)
+    assert [next(batches).tolist() for _ in range(3)] == [[1, 2], [3, 4], [1, 2]]
+
+
+def test_a_loader_tells_how_it_reads_its_dataset():
+    class Stream(IterableDataset):
+        def __iter__(self):
+            return iter(range(3))
+
+    assert DataLoader([1])._dataset_kind == _DatasetKind.Map and DataLoader([1])._auto_collation
+    stream = DataLoader(Stream(), batch_size=None)
+    assert stream._dataset_kind == _DatasetKind.Iterable and not stream._auto_collation
