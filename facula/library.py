@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from facula import _core
@@ -403,12 +403,42 @@ register_torch_dispatch = refusing(
 get_kernel = refusing(
     "torch.library.get_kernel", "there is no dispatcher to take kernels from. Call the operation."
 )
-_NO_TRITON = (
+
+
+def triton_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    schema: str | None = None,
+) -> Any:
+    """Make a Python function that calls Triton's kernels an operation, as :func:`custom_op` does.
+
+    Packages define such operations beside others that are called where there is no GPU. There is no
+    Triton here: :func:`wrap_triton`, which the function asks for its kernels, says so.
+
+    Args:
+        name: the full name, ``"mylib::scale"``.
+        fn: the function, all parameters of which have types; None for a decorator.
+        mutates_args: the names of the arguments that it changes in place, or ``"unknown"``.
+        schema: its parameters and results, by default read from the types.
+
+    Example:
+        >>> @facula.library.triton_op("docs::third", mutates_args=())
+        ... def third(x: facula.Tensor) -> facula.Tensor:
+        ...     return x / 3
+        >>> third(facula.tensor([3.0]))
+        tensor([1.])
+    """
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
+wrap_triton = refusing(
+    "torch.library.wrap_triton",
     "there is no Triton. Write the operation with tensor operations, or as a custom_op around a "
-    "kernel of another package."
+    "kernel of another package.",
 )
-triton_op = refusing("torch.library.triton_op", _NO_TRITON)
-wrap_triton = refusing("torch.library.wrap_triton", _NO_TRITON)
 get_ctx = refusing(
     "torch.library.get_ctx",
     "sizes that depend on values are not known on the device meta.",

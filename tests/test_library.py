@@ -219,7 +219,7 @@ def test_composite_kernels_are_differentiated_through(lib):
         (lambda op: library.define("testlib::f", "nonsense"), RuntimeError, "a schema such as"),
         (lambda op: library.impl("testlib::cube", "fpga", cube), RuntimeError, "kind of device"),
         (lambda op: library.Library("testlib", "OTHER"), ValueError, "'DEF', 'IMPL'"),
-        (lambda op: library.triton_op("testlib::t", mutates_args=()), RuntimeError, "no Triton"),
+        (lambda op: library.wrap_triton(cube), RuntimeError, "no Triton"),
         (lambda op: library.fallthrough_kernel(), NotImplementedError, "never"),
         (lambda op: facula.ops.load_library("lib.so"), RuntimeError, "custom_op"),
     ],
@@ -505,3 +505,13 @@ def test_numpy_inside_sees_no_graph():
     op = with_derivative()
     x = facula.ones(2, requires_grad=True)
     assert isinstance(op(x).detach().numpy(), np.ndarray)
+
+
+def test_an_operation_for_triton_is_made_and_runs_its_function():
+    @library.triton_op("testlib_triton::fifth", mutates_args=())
+    def fifth(x: Tensor) -> Tensor:
+        return x / 5
+
+    assert (
+        fifth(facula.ones(1)).tolist() == facula.ops.testlib_triton.fifth(facula.ones(1)).tolist()
+    )

@@ -82,6 +82,19 @@ bool scalar_from_object(PyObject* object, Scalar& out) {
   return number_from_object(object, out);
 }
 
+namespace {
+
+// PyTorch takes a tensor of one integer for an int if it has no dimensions, for one of several
+// ints whatever its shape.
+bool int_of_tensor(const Tensor& x, int64_t& out) {
+  if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool || !has_item(x))
+    return false;
+  out = item(x).to_int();
+  return true;
+}
+
+}  // namespace
+
 bool index_from_object(PyObject* object, int64_t& out) {
   if (PyBool_Check(object)) return false;
   if (PyLong_Check(object)) {
@@ -94,11 +107,7 @@ bool index_from_object(PyObject* object, int64_t& out) {
     return false;
   if (is_tensor(object)) {
     Tensor x = as_tensor(object);
-    if (x.numel() != 1 || is_differentiable(x.dtype()) || x.dtype() == DType::Bool ||
-        x.dim() != 0 || !has_item(x))
-      return false;
-    out = item(x).to_int();
-    return true;
+    return x.dim() == 0 && int_of_tensor(x, out);
   }
   if (!PyIndex_Check(object)) return false;
   PyObject* number = PyNumber_Index(object);
@@ -116,8 +125,12 @@ bool dims_from_object(PyObject* object, Dims& out) {
   if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
   Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
   out.resize(n);
-  for (Py_ssize_t i = 0; i < n; ++i)
-    if (!index_from_object(PySequence_Fast_GET_ITEM(object, i), out[i])) return false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* part = PySequence_Fast_GET_ITEM(object, i);
+    if (is_tensor(part) ? !int_of_tensor(as_tensor(part), out[i])
+                        : !index_from_object(part, out[i]))
+      return false;
+  }
   return true;
 }
 

@@ -196,16 +196,20 @@ def _split(text: str, separator: str) -> list[str]:
     return re.split(re.escape(separator) + r"(?![^\[(]*[\])])", text) if text else []
 
 
-def _fits(kind: str, value: Any) -> bool:
+def _fits(kind: str, value: Any, is_in_list: bool = False) -> bool:
     """Whether the value is of the kind; True for kinds not known here."""
     if "[" in kind:
         inner = _split(_inner(kind), " | ")
         return isinstance(value, (list, tuple)) and all(
-            any(_fits(k, x) for k in inner) for x in value
+            any(_fits(k, x, is_in_list=True) for k in inner) for x in value
         )
     if isinstance(value, Tensor) and kind in ("Number", "complex", "float", "int"):
         is_integer = not (value.is_floating_point() or value.is_complex())
-        return value.dim() == 0 and (kind != "int" or (is_integer and value.dtype != _core.bool))
+        if kind != "int":
+            return value.dim() == 0
+        # One of several ints may have any shape.
+        is_one = value.numel() == 1 if is_in_list else value.dim() == 0
+        return is_one and is_integer and value.dtype != _core.bool
     if kind == "int":  # no bool, which Python counts among the integers
         return not isinstance(value, bool) and hasattr(value, "__index__") and _is_short(value)
     if kind == "bool" and type(value).__module__ == "numpy":

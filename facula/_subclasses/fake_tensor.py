@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from facula._core import Tensor
@@ -13,6 +15,7 @@ __all__ = [
     "FakeTensorMode",
     "UnsupportedFakeTensorException",
     "is_fake",
+    "unset_fake_temporarily",
 ]
 
 _META = (
@@ -40,3 +43,9 @@ def is_fake(x: Any) -> bool:
         x: anything.
     """
     return isinstance(x, FakeTensor)
+
+
+@contextlib.contextmanager
+def unset_fake_temporarily() -> Iterator[None]:
+    """A block in which tensors have data: as everywhere, so that no mode is left for it."""
+    yield None

@@ -118,6 +118,8 @@ def test_names_of_transforms_fakes_and_quantization():
         vmap._add_batch_dim(facula.ones(1), 0, 1)
     x = facula.ones(2)
     assert not fake_tensor.is_fake(x) and not isinstance(x, _subclasses.FakeTensor)
+    with fake_tensor.unset_fake_temporarily() as mode:
+        assert mode is None
     with pytest.raises(RuntimeError, match="device meta"):
         _subclasses.FakeTensorMode()
     convert = meta_utils.MetaConverter()

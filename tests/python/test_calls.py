@@ -150,3 +150,18 @@ def test_an_integer_of_more_than_64_bits_overflows(number):
         with pytest.raises(OverflowError, match="int too big to convert"):
             call()
     assert (x == 2**64 - 1).tolist() == [False, False]
+
+
+def test_one_of_several_ints_may_be_a_tensor_of_one_integer():
+    one, x = facula.tensor([6]), facula.ones(1, 1, 4, 4)
+    assert facula.zeros(one, facula.tensor([[2]])).shape == (6, 2)
+    assert facula.ones(1).expand([one, facula.tensor(2)]).shape == (6, 2)
+    assert facula.nn.functional.interpolate(x, size=[one, one]).shape == (1, 1, 6, 6)
+    assert facula.nn.functional.pad(x, (one, 0)).shape == (1, 1, 4, 10)
+    for wrong in (facula.tensor([1.5]), facula.tensor([True]), facula.tensor([1, 2])):
+        with pytest.raises(TypeError, match="expected ints"):
+            facula.zeros(wrong, 2)
+        with pytest.raises(TypeError, match="pad: expected a sequence of ints"):
+            facula.nn.functional.pad(x, (wrong, 0))
+    with pytest.raises(TypeError, match="dim"):
+        x.transpose(facula.tensor([0]), 1)  # one that stands alone has no dimensions
