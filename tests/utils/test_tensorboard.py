@@ -19,6 +19,7 @@ from tensorboard.util import tensor_util
 import facula
 from facula import nn
 from facula.utils.tensorboard import SummaryWriter
+from facula.utils.tensorboard.summary import hparams
 
 pytestmark = pytest.mark.promise("P7")
 
@@ -221,9 +222,9 @@ def test_layouts_of_scalars(written):
 
 def test_hyperparameters(tmp_path):
     with SummaryWriter(tmp_path) as writer:
-        hparams = {"lr": facula.tensor(0.5), "optimizer": "sgd", "nesterov": True}
+        chosen = {"lr": facula.tensor(0.5), "optimizer": "sgd", "nesterov": True}
         domain = {"optimizer": ["sgd", "adam"]}
-        writer.add_hparams(hparams, {"accuracy": facula.tensor(0.75)}, domain, "first", 3)
+        writer.add_hparams(chosen, {"accuracy": facula.tensor(0.75)}, domain, "first", 3)
         with pytest.raises(TypeError, match="expected a dict"):
             writer.add_hparams([1], {})
     events = read(tmp_path / "first")
@@ -402,3 +403,12 @@ def test_writers_of_files_are_tensorboardx_own():
 
     assert tensorboard.FileWriter is tensorboardX.FileWriter
     assert tensorboard.RecordWriter is tensorboardX.RecordWriter
+
+
+def test_packages_write_records_of_hyperparameters_themselves(tmp_path):
+    with SummaryWriter(str(tmp_path)) as writer:
+        for record in hparams({"lr": facula.tensor(0.5)}, {"accuracy": 1}):
+            writer._get_file_writer().add_summary(record, 3)
+    contents = read(tmp_path).PluginTagToContent("hparams")
+    start = plugin_data_pb2.HParamsPluginData.FromString(contents["_hparams_/session_start_info"])
+    assert start.session_start_info.hparams["lr"].number_value == 0.5

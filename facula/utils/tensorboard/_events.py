@@ -39,6 +39,10 @@ class EventFile:
         with self._lock:
             self._append(length + _checksum(length) + data + _checksum(data))
 
+    def add_summary(self, summary: Any, global_step: Any = None, walltime: Any = None) -> None:
+        """Writes a record of values, as packages call it."""
+        self.add(Event(summary=summary), global_step, walltime)
+
     def _append(self, record: bytes) -> None:
         # A disk that is full takes a part. A reader would not get past it, so it is cut off again.
         n_written = 0

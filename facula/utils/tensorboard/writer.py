@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-import facula
 from facula import nn
 
 try:
     from tensorboardX import embedding, summary
     from tensorboardX.proto.event_pb2 import Event, SessionLog
-    from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
     from tensorboardX.utils import figure_to_image
 except ImportError as error:
     raise ImportError(
@@ -29,22 +27,13 @@ except ImportError as error:
 from facula.utils.tensorboard import _media
 from facula.utils.tensorboard._events import EventFile
 from facula.utils.tensorboard._graph import trace
+from facula.utils.tensorboard.summary import as_array, hparams
 
 __all__ = ["SummaryWriter"]
 
 # Limits of the buckets of a histogram: a tenth apart, on both sides of zero.
 _LIMITS = [1e-12 * 1.1**i for i in range(774)]
 _DEFAULT_BINS = [-limit for limit in reversed(_LIMITS)] + [0.0] + _LIMITS
-
-
-def _array(value: Any) -> Any:
-    # What the builders of tensorboardX take: arrays and numbers.
-    if isinstance(value, facula.Tensor):
-        value = value.detach().cpu()
-        return (value.float() if value.dtype == facula.bfloat16 else value).numpy()
-    if isinstance(value, list | tuple) and any(isinstance(v, facula.Tensor) for v in value):
-        return np.stack([_array(v) for v in value])
-    return value
 
 
 class SummaryWriter:
@@ -145,7 +134,7 @@ class SummaryWriter:
         summary_description: str = "",
     ) -> None:
         """Adds a number, or a tensor of one element, to the curve ``tag``."""
-        value = _array(scalar_value)
+        value = as_array(scalar_value)
         if new_style or double_precision:
             number = np.asarray(value, np.float64 if double_precision else np.float32).reshape(())
             record = _media.tensor(tag, number, plugin="scalars")
@@ -163,7 +152,7 @@ class SummaryWriter:
         """Adds several curves to one chart; each is a run in a folder of its own."""
         walltime = time.time() if walltime is None else walltime
         for tag, value in tag_scalar_dict.items():
-            number = _array(value)
+            number = as_array(value)
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
             record = _tagged(summary.scalar(main_tag, number), main_tag)
             self._add(record, global_step, walltime, folder)
@@ -180,7 +169,7 @@ class SummaryWriter:
         self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None
     ) -> None:
         """Adds the numbers of a tensor of any shape."""
-        record = _media.tensor(tag, np.asarray(_array(tensor)))
+        record = _media.tensor(tag, np.asarray(as_array(tensor)))
         self._add(record, global_step, walltime)
 
     def add_histogram(
@@ -195,7 +184,7 @@ class SummaryWriter:
         """Adds the distribution of values of any shape; ``bins`` as ``numpy.histogram``'s."""
         if isinstance(bins, str) and bins == "tensorflow":
             bins = _DEFAULT_BINS
-        values = np.asarray(_array(values))
+        values = np.asarray(as_array(values))
         if values.size == 0:
             raise ValueError(f"add_histogram: {tag!r} has no values.")
         record = summary.histogram(tag, values, bins, max_bins)
@@ -221,7 +210,7 @@ class SummaryWriter:
                 f"got {len(bucket_counts)}."
             )
         numbers = (min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
-        record = summary.histogram_raw(tag, *map(_array, numbers))
+        record = summary.histogram_raw(tag, *map(as_array, numbers))
         self._add(_tagged(record, tag), global_step, walltime)
 
     def add_image(
@@ -234,7 +223,7 @@ class SummaryWriter:
     ) -> None:
         """Adds an image ``(3, H, W)``, or as the letters of ``dataformats`` say, such as ``HWC``
         and ``HW``. Numbers are in [0, 1], those of uint8 in [0, 255]."""
-        record = summary.image(tag, _array(img_tensor), dataformats=dataformats)
+        record = summary.image(tag, as_array(img_tensor), dataformats=dataformats)
         self._add(_tagged(record, tag), global_step, walltime)
 
     def add_images(
@@ -260,12 +249,12 @@ class SummaryWriter:
         labels: Sequence[str] | str | None = None,
     ) -> None:
         """Adds an image with boxes ``(N, 4)``, each ``(xmin, ymin, xmax, ymax)``."""
-        boxes = np.asarray(_array(box_tensor))
+        boxes = np.asarray(as_array(box_tensor))
         if isinstance(labels, str):
             labels = [labels]
         if labels is not None and len(labels) != len(boxes):
             labels = None
-        image = _array(img_tensor)
+        image = as_array(img_tensor)
         record = summary.image_boxes(tag, image, boxes, rescale, dataformats, labels)
         self._add(_tagged(record, tag), global_step, walltime)
 
@@ -291,7 +280,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Adds videos ``(N, T, C, H, W)``: in [0, 1], or in [0, 255] as uint8."""
-        self._add(_media.video(tag, np.asarray(_array(vid_tensor)), fps), global_step, walltime)
+        self._add(_media.video(tag, np.asarray(as_array(vid_tensor)), fps), global_step, walltime)
 
     def add_audio(
         self,
@@ -302,7 +291,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Adds a sound ``(1, L)`` with samples in [-1, 1]."""
-        samples = np.asarray(_array(snd_tensor))
+        samples = np.asarray(as_array(snd_tensor))
         self._add(_media.audio(tag, samples, sample_rate), global_step, walltime)
 
     def add_text(
@@ -322,8 +311,8 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Adds the precision and recall of predictions in [0, 1] of labels 0 and 1."""
-        arrays = np.asarray(_array(labels)), np.asarray(_array(predictions))
-        weights = None if weights is None else np.asarray(_array(weights))
+        arrays = np.asarray(as_array(labels)), np.asarray(as_array(predictions))
+        weights = None if weights is None else np.asarray(as_array(weights))
         record = summary.pr_curve(tag, *arrays, num_thresholds, weights)
         self._add(record, global_step, walltime)
 
@@ -350,7 +339,7 @@ class SummaryWriter:
             precision,
             recall,
         )
-        record = summary.pr_curve_raw(tag, *map(_array, counts), num_thresholds, weights)
+        record = summary.pr_curve_raw(tag, *map(as_array, counts), num_thresholds, weights)
         self._add(record, global_step, walltime)
 
     def add_mesh(
@@ -364,7 +353,7 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """Adds points ``(B, N, 3)`` in space, with colors and faces of the same form."""
-        parts = (_array(vertices), _array(colors), _array(faces))
+        parts = (as_array(vertices), as_array(colors), as_array(faces))
         self._add(summary.mesh(tag, *parts, config_dict), global_step, walltime)
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
@@ -398,12 +387,7 @@ class SummaryWriter:
         name: str | None = None,
     ) -> None:
         """Adds a row to the table of hyperparameters, as a run in a folder of its own."""
-        if not isinstance(hparam_dict, Mapping) or not isinstance(metric_dict, Mapping):
-            raise TypeError("add_hparams: expected a dict of hyperparameters and one of metrics.")
-        hparams = {key: _number(value) for key, value in hparam_dict.items()}
-        records = summary.hparams(hparams, metric_dict)
-        for key, values in (hparam_domain_discrete or {}).items():
-            _set_domain(records[0], key, values)
+        records = hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(self.log_dir, run_name or name or str(time.time()))
         with SummaryWriter(folder, write_to_disk=self._write_to_disk) as writer:
             for record in records:
@@ -450,7 +434,7 @@ class SummaryWriter:
             tag: the name of the points.
             metadata_header: names of the columns, where labels are rows.
         """
-        points, images = np.asarray(_array(mat)), _array(label_img)
+        points, images = np.asarray(as_array(mat)), as_array(label_img)
         if points.ndim != 2:
             raise ValueError(f"add_embedding: expected points of shape (N, D), got {points.shape}.")
         for what, values in (("labels", metadata), ("images", images)):
@@ -487,6 +471,10 @@ class SummaryWriter:
             walltime = self._defaults.get("walltime") if walltime is None else walltime
             self._file(folder).add(event, step, walltime)
 
+    def _get_file_writer(self) -> EventFile:
+        """The file that packages write records of their own to."""
+        return self._file(self.log_dir)
+
     def _file(self, folder: str) -> EventFile:
         if folder not in self._files:
             file = self._files[folder] = EventFile(folder, self._suffix)
@@ -500,18 +488,3 @@ def _tagged(record: Any, tag: str) -> Any:
     # would then not find their curves.
     record.value[0].tag = tag
     return record
-
-
-def _number(value: Any) -> Any:
-    value = _array(value)
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value
-
-
-def _set_domain(experiment: Any, name: str, values: Sequence[Any]) -> None:
-    # The values that a hyperparameter can have; the builder knows none.
-    data = experiment.value[0].metadata.plugin_data
-    content = HParamsPluginData.FromString(data.content)
-    for info in content.experiment.hparam_infos:
-        if info.name == name:
-            info.domain_discrete.extend(values)
-    data.content = content.SerializeToString()
