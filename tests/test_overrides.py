@@ -5,7 +5,7 @@ import inspect
 import io
 import pickle
 import threading
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 import pytest
 
@@ -448,3 +448,25 @@ def test_nobody_is_asked_when_transforms_have_left():
     facula.func.vmap(facula.func.grad(lambda x: x.sin().sum()))(facula.ones(2, 3))
     facula.func.jvp(facula.sin, (facula.ones(2),), (facula.ones(2),))
     assert facula._core._seam_users() == before
+
+
+class _Pair(NamedTuple):
+    value: facula.Tensor
+    scale: float
+
+
+class _Scaled(_Pair):
+    """A named tuple that stands for one tensor, as packages for quantization have it."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        plain = [arg.value * arg.scale if isinstance(arg, cls) else arg for arg in args]
+        return cls(function(*plain, **(kwargs or {})), 1.0)
+
+
+def test_a_named_tuple_that_overrides_is_asked_and_a_plain_one_is_a_list():
+    x = facula.ones(1, 2)
+    scaled = nn.Linear(2, 3)(_Scaled(x, 2.0))
+    assert type(scaled) is _Scaled and scaled.value.shape == (1, 3)
+    assert facula.add(x, _Scaled(x, 2.0)).value.tolist() == [[3.0, 3.0]]
+    assert facula.cat(_Pair(x, x)).shape == (2, 2)

@@ -364,6 +364,8 @@ def test_packages_find_what_pytorch_keeps_in_private_places():
     assert not isinstance(facula.ones(1), _distributed_rpc.PyRRef)
     assert isinstance(facula.nn.Parameter, facula.nn.parameter._ParameterMeta)
     assert not isinstance(facula.add, facula._C.ScriptMethod)
+    state = importlib.import_module("facula.jit._state")
+    assert not state._enabled.enabled and not state._enabled and not state._script_classes
     layer, mixin = facula.nn.ConvTranspose2d(1, 1, 1), facula.nn.modules.conv._ConvTransposeMixin
     assert not isinstance(layer, mixin) and issubclass(mixin, type(layer).__base__)
 

@@ -69,7 +69,10 @@ Objects overriding(const Arguments& args) {
   size_t n = args.n + (args.names ? PyTuple_GET_SIZE(args.names) : 0);
   for (size_t i = 0; i < n; ++i) {
     PyObject* arg = args.values[i];
-    if (!PyTuple_Check(arg) && !PyList_Check(arg)) {
+    bool is_list = PyTuple_Check(arg) || PyList_Check(arg);
+    // A named tuple of values may stand for one tensor.
+    bool is_plain_list = PyTuple_CheckExact(arg) || PyList_CheckExact(arg);
+    if (!is_list || (!is_plain_list && overrides(Py_TYPE(arg)))) {
       add_overriding(arg, found);
       continue;
     }

@@ -430,3 +430,10 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(monkeypatch):
 def test_what_belongs_to_torchscript_says_what_to_do():
     with pytest.raises(RuntimeError, match="custom_translation_table"):
         facula.onnx.register_custom_op_symbolic("my::op", None, 9)
+
+
+def test_a_translation_for_the_older_exporter_is_left_as_it_is():
+    from facula.onnx import symbolic_helper
+
+    assert symbolic_helper.parse_args("v", "i")(len) is len
+    assert symbolic_helper.quantized_args(True, scale=0.5)(len) is len
