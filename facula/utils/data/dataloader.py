@@ -334,14 +334,6 @@ class DataLoader(Generic[T_co]):
             return nothing
         return BatchSampler(nothing, self.batch_size, self.drop_last)
 
-    @property
-    def _auto_collation(self) -> bool:
-        return self.batch_size is not None or self.batch_sampler is not None
-
-    @property
-    def _dataset_kind(self) -> int:
-        return _DatasetKind.Iterable if self._is_iterable else _DatasetKind.Map
-
     def __iter__(self) -> Iterator[Any]:
         if self.pin_memory and not facula.cuda.is_available():
             warn_user("DataLoader: pin_memory=True does nothing, since there is no GPU.")
