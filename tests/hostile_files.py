@@ -386,7 +386,8 @@ def modules() -> dict[str, bytes]:
         "module_with_a_module_as_a_hook": table("_forward_pre_hooks", b"K\1", made(linear)),
         "module_with_a_class_as_a_hook": table("_backward_hooks", b"K\1", linear),
         "module_with_a_tensor_for_a_flag": made(linear, text("training"), tensor()),
-        "module_with_a_private_function": made(linear, text("_call_impl"), relu),
+        "module_with_a_private_function": made(linear, text("_get_backward_hooks"), relu),
+        "module_with_another_call": made(linear, text("_call_impl"), relu),
         "module_with_a_private_class": made(linear, text("_slow_forward"), linear),
         "recurrent_layer_with_a_tensor_of_names": made(
             lstm, text("_all_weights"), tensor(size=(1 << 40, 1), stride=(0, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -256,11 +257,11 @@ def _words(kind: str) -> str:
 
 def described(value: Any) -> str:
     """The type, that of a list with the types in it."""
-    from facula._absent_types import AbsentDType  # needed for an error only
-
     if isinstance(value, int) and value.bit_length() > 63:
         return "an int of more than 64 bits"
-    if isinstance(value, AbsentDType):
+    # Not imported for this: an error that a damaged file causes must not run other code.
+    absent = sys.modules.get("facula._absent_types")
+    if absent is not None and isinstance(value, absent.AbsentDType):
         return f"{value}, of which there are no tensors"
     if not isinstance(value, (list, tuple)) or not value:
         return type_name(value)

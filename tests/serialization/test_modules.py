@@ -213,7 +213,8 @@ def test_a_private_name_may_hold_a_known_class_and_what_the_user_allows():
         ("module_with_two_states", "Linear: expected one state, got a second one"),
         ("module_with_a_function_as_a_hook", "Linear: _forward_hooks has an object of type"),
         ("module_with_parts_in_a_list", "Linear: expected a dict as _modules, got an object of"),
-        ("module_with_a_private_function", "that a file may give it as '_call_impl'"),
+        ("module_with_a_private_function", "that a file may give it as '_get_backward_hooks'"),
+        ("module_with_another_call", "'_call_impl' is no attribute that a file may give it"),
         ("recurrent_layer_with_a_tensor_of_names", "LSTM: _all_weights has an object of type Ten"),
     ],
 )
