@@ -162,7 +162,8 @@ def test_the_death_of_a_worker_interrupts_the_main_thread(monkeypatch):
 def test_a_watchdog_sees_that_the_parent_is_another(monkeypatch):
     watchdog = _utils.worker.ManagerWatchdog()
     assert watchdog.is_alive()
-    monkeypatch.setattr(os, "getppid", lambda: 1)
+    other = os.getppid() + 1
+    monkeypatch.setattr(os, "getppid", lambda: other)
     assert not watchdog.is_alive()
 
 
