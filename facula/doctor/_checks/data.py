@@ -59,7 +59,28 @@ class SortedBatches(Check):
             self.say(f"{n_single} of {n} batches had examples of one class only.", place)
 
 
-class SharedGenerator(Check):
+class _AtFirstBatch(Check):
+    """Looks at every loader once."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def batch_loaded(self, loader: Any, seconds: float) -> None:
+        if loader not in self._known:
+            self._known.add(loader)
+            self.loader_used(loader)
+
+    def loader_used(self, loader: Any) -> None:
+        """Look at a loader that has given its first batch.
+
+        Args:
+            loader: the loader.
+        """
+        raise NotImplementedError
+
+
+class SharedGenerator(_AtFirstBatch):
     """A dataset with a generator of its own that all workers have a copy of."""
 
     id = "F802"
@@ -70,14 +91,7 @@ class SharedGenerator(Check):
     )
     fix = "torch.rand(()), or a generator that worker_init_fn makes of torch.initial_seed()"
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    def batch_loaded(self, loader: Any, seconds: float) -> None:
-        if loader in self._known:
-            return
-        self._known.add(loader)
+    def loader_used(self, loader: Any) -> None:
         if loader.num_workers < 2 or loader.worker_init_fn is not None:
             return
         numpy = sys.modules.get("numpy")
@@ -93,7 +107,7 @@ class SharedGenerator(Check):
                     )
 
 
-class TransformedTwice(Check):
+class TransformedTwice(_AtFirstBatch):
     """A list of transforms that has the same conversion or normalisation twice."""
 
     id = "F803"
@@ -101,14 +115,7 @@ class TransformedTwice(Check):
     why = "Images that are scaled or normalised twice are nearly constant."
     fix = "Compose([ToTensor(), Normalize(mean, std)])  # each once"
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    def batch_loaded(self, loader: Any, seconds: float) -> None:
-        if loader in self._known:
-            return
-        self._known.add(loader)
+    def loader_used(self, loader: Any) -> None:
         for owner in _parts(loader.dataset):
             names = [type(t).__name__ for t in _transforms(owner)]
             for name in ("ToTensor", "Normalize"):
