@@ -133,6 +133,8 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
             f"inner: expected last dimensions of equal size, got {tuple(input.shape)} and "
             f"{tuple(other.shape)}."
         )
+    if input.dim() == other.dim() == 1:  # a matrix product also of vectors, as in PyTorch
+        return into("inner", out, _core.mm(input.unsqueeze(0), other.unsqueeze(1)).reshape(()))
     return into("inner", out, tensordot(input, other, ([-1], [-1])))
 
 

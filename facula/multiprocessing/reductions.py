@@ -10,6 +10,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor, UntypedStorage
+from facula.storage import TypedStorage, _rebuild_typed_storage
 
 __all__ = ["init_reductions", "reduce_storage", "reduce_tensor"]
 
@@ -97,7 +98,13 @@ def reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     return reduced
 
 
+def _reduce_typed_storage(storage: TypedStorage) -> tuple[Any, ...]:
+    # Not as its pickle for files, which would be a copy of the bytes.
+    return _rebuild_typed_storage, (storage.untyped(), storage.dtype)
+
+
 def init_reductions() -> None:
     """Let ``multiprocessing`` send storages and tensors by this module."""
     reduction.ForkingPickler.register(UntypedStorage, reduce_storage)
+    reduction.ForkingPickler.register(TypedStorage, _reduce_typed_storage)
     reduction.ForkingPickler.register(Tensor, reduce_tensor)

@@ -520,3 +520,12 @@ def test_matrices_are_factored_and_solved_with_all_at_once():
             [facula.func.grad(lambda *x, f=function: f(*x).sum())(*pick(i)) for i in range(5)]
         )
         assert facula.allclose(gradients, alone, atol=1e-4)
+
+
+def test_istft_takes_the_examples_as_more_signals():
+    window = facula.hann_window(8, dtype=facula.float64)
+    for shape in ((3, 5, 6), (3, 2, 5, 6)):
+        x = facula.randn(shape, dtype=facula.complex128)
+        together = facula.vmap(lambda x: facula.istft(x, 8, window=window))(x)
+        alone = facula.stack([facula.istft(x[i], 8, window=window) for i in range(3)])
+        facula.testing.assert_close(together, alone)

@@ -334,3 +334,23 @@ def test_weights_are_loaded_by_the_function_that_model_repositories_import(progr
         """
     )
     assert out == "True\n"
+
+
+def test_tensors_that_are_sent_to_processes_share_their_memory(programs):
+    out = programs.run(
+        """
+        import torch
+        import torch.multiprocessing as mp
+
+        def double(shared):
+            shared.mul_(2)
+
+        if __name__ == "__main__":
+            shared = torch.arange(3.0).share_memory_()
+            process = mp.get_context("spawn").Process(target=double, args=(shared,))
+            process.start()
+            process.join()
+            print(shared)
+        """
+    )
+    assert out == "tensor([0., 2., 4.])\n"

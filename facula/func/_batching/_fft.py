@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from facula._core import Tensor
-from facula.func._batching._batch import Batch, rule
+from facula.func._batching._batch import Batch, loop_quietly, rule
 
 
 @rule("_fft_complex", "_fft_to_half", "_fft_from_half")
@@ -22,3 +22,16 @@ def transform(
     if any(not -n_dims <= d < n_dims for d in dims):
         func(x.new_zeros(x.shape), op, s, dim, *rest)  # for the error of one example
     return batch.wrap(func(batch.lower(x), op, s, [d % n_dims + 1 for d in dims], *rest))
+
+
+@rule("istft")
+def inverse_of_pieces(
+    batch: Batch, func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any
+) -> Tensor:
+    # Of the window, which may have an example of its own, the values are looked at.
+    if batch.has_any((*args, *kwargs.values())) or x.dim() not in (2, 3):
+        signal: Tensor = loop_quietly(batch, func, x, *args, **kwargs)
+        return signal
+    spectra = batch.lower(x)
+    signals = func(spectra.flatten(0, -3), *args, **kwargs)
+    return batch.wrap(signals.unflatten(0, tuple(spectra.shape[:-2])))
