@@ -176,7 +176,7 @@ class Optimizer:
                 f"{type(self).__name__}: params must be an iterable of tensors or dicts, got one "
                 f"tensor. Write [tensor]."
             )
-        if callable(getattr(params, "parameters", None)):
+        if callable(getattr(params, "parameters", None)) and not hasattr(params, "__iter__"):
             raise TypeError(
                 f"{type(self).__name__}: params must be an iterable of tensors or dicts, got a "
                 f"module. Write model.parameters(). ({type(params).__name__!r} object is not "

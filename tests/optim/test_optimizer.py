@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 import facula
-from facula import optim
+from facula import nn, optim
 from facula.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
@@ -57,6 +57,12 @@ def stepped(cls=optim.Adam, **options):
 def test_parameters_that_cannot_be_optimised_are_refused(params, error, message):
     with pytest.raises(error, match=message):
         optim.SGD(params(parameter(1.0), parameter(2.0)), lr=0.1)
+
+
+def test_a_module_that_lists_its_parameters_is_taken_for_a_list():
+    x = nn.Parameter(facula.ones(2))
+    optimizer = optim.SGD(nn.ParameterList([x]), lr=0.5)
+    assert optimizer.param_groups[0]["params"][0] is x
 
 
 @pytest.mark.parametrize(
