@@ -15,9 +15,10 @@ from facula import _core
 from facula._core import Tensor
 from facula._library import operators
 from facula._library.custom_ops import CustomOpDef, as_overload, custom_op
-from facula._library.operators import OpOverload, Undo, tensors_in
+from facula._library.operators import OpOverload, Undo
 from facula._library.schema import infer_schema
 from facula._refusing import refusing
+from facula._transform import tensors_in
 
 __all__ = [
     "CustomOpDef",

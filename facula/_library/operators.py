@@ -12,6 +12,7 @@ from facula._library import _aten
 from facula._library._overloads import overloads_of, schema_of
 from facula._library.schema import FunctionSchema, check_arguments, check_result, parse
 from facula._ops._mark import LOOPED
+from facula._transform import tensors_in
 from facula.autograd.function import Function
 from facula.autograd.grad_mode import no_grad
 
@@ -357,15 +358,6 @@ def _backward(op: OpOverload, ctx: Any, grads: tuple[Any, ...]) -> Any:
         flat.extend(value if isinstance(value, (list, tuple)) else [value])
     flat = flat[: ctx.n_flat]
     return None, *flat, *[None] * (ctx.n_flat - len(flat))
-
-
-def tensors_in(values: Any) -> Iterator[Tensor]:
-    """The tensors among the values, also in lists and tuples."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
 
 
 class OpOverloadPacket:
