@@ -264,6 +264,11 @@ def ten(stmt):
     return f"for _ in range(10): {stmt}\ntorch.cuda.synchronize()"
 
 
+def hundred(stmt):
+    """So many that the wait at the end is no part of what is told."""
+    return f"for _ in range(100): {stmt}\ntorch.cuda.synchronize()"
+
+
 def waited(stmt):
     return f"{stmt}\ntorch.cuda.synchronize()"
 
@@ -292,8 +297,8 @@ CASES = [
         gpu_memory=True,
     ),
     Case("cuda: GPT-2 124M step, 16x1024", waited("step()"), gpt, 1, gpu_memory=True),
-    Case("cuda: 10 add, 8", ten("x + y"), small, 1),
-    Case("cuda: 10 add with grad, 8", ten("w + y"), small, 1),
+    Case("cuda: 100 add, 8", hundred("x + y"), small, 1),
+    Case("cuda: 100 add with grad, 8", hundred("w + y"), small, 1),
     Case("cuda: 10 add, 1M", ten("x + y"), vectors, 1),
     Case("cuda: 10 exp, 1M", ten("x.exp()"), vectors, 1),
     Case("cuda: 10 sum, 1M", ten("x.sum()"), vectors, 1),

@@ -54,7 +54,11 @@ def _extras() -> str:
     from importlib.metadata import PackageNotFoundError, distribution, requires
 
     needs: dict[str, list[str]] = {"vision": [], "tensorboard": [], "onnx": [], "cuda": []}
-    for line in requires("facula") or []:
+    try:
+        lines = requires("facula") or []
+    except PackageNotFoundError:
+        return "not known: the package is used from its folder, without an installation"
+    for line in lines:
         named = re.match(r"""([\w.-]+).*extra == ['"](\w+)['"]""", line)
         if named is not None and named[2] in needs:
             needs[named[2]].append(named[1])

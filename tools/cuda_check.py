@@ -1,4 +1,4 @@
-"""On a machine with an NVIDIA GPU and PyTorch: build, tests, parity, memcheck, profile, benchmark.
+"""On a machine with an NVIDIA GPU and PyTorch: build, tests, parity, memcheck, random calls, times.
 
     python3 tools/cuda_check.py tests benchmark
 
@@ -39,6 +39,7 @@ class Limits(NamedTuple):
     tests: int = 200
     parity: int = 120
     memcheck: int = 90
+    calls: int = 90
     profile: int = 90
     benchmark: int = 200
 
@@ -338,6 +339,19 @@ def memcheck(run: Run) -> None:
                 print(f"memcheck: {file}: clean, {ended.seconds:.0f} s")
 
 
+def calls(run: Run) -> None:
+    """Random calls: whatever they raise, the process and the GPU go on."""
+    until = f"--seconds={run.limits.calls}"
+    seeds = ["--seeds", *map(str, range(run.n_workers)), f"--workers={run.n_workers}"]
+    command = python("tests/random_calls.py", "--device=cuda", "--calls=10000000", until, *seeds)
+    ended = call(command, run.limits.calls + 90)
+    run.log("calls.log", ended.text)
+    n = sum(int(of) for of in re.findall(r"RETURNED \d+ of (\d+)", ended.text))
+    print(f"calls: {n}")
+    if ended.code != 0:
+        run.fail(ended.text[-6000:])
+
+
 def profile(run: Run) -> None:
     """Where the time of the models goes, by kernel, beside PyTorch."""
     ended = call(python("benchmarks/cuda_profile.py"), run.limits.profile)
@@ -357,7 +371,8 @@ def benchmark(run: Run) -> None:
 
 
 PARTS: dict[str, Callable[[Run], None]] = {
-    part.__name__: part for part in (build, info, tests, parity, memcheck, profile, benchmark)
+    part.__name__: part
+    for part in (build, info, tests, parity, memcheck, calls, profile, benchmark)
 }
 
 

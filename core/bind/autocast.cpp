@@ -86,10 +86,10 @@ Tensor cast_weight(const Tensor& weight, DType to) {
   if (!here.cache) here.cache = new Cache;
   Cached& entry = (*here.cache)[weight.get()];
   const bool is_usable = entry.cast.defined() && entry.cast.dtype() == to &&
-                         entry.version == weight.version() && entry.data == weight.data() &&
+                         entry.version == weight.version() && entry.data == weight.address() &&
                          (!is_grad_enabled() || entry.cast.requires_grad());
   if (!is_usable)
-    entry = {weight, graph::operations.to_dtype(weight, to), weight.version(), weight.data()};
+    entry = {weight, graph::operations.to_dtype(weight, to), weight.version(), weight.address()};
   return entry.cast;
 }
 

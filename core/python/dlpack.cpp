@@ -83,7 +83,7 @@ struct Exported {
     for (int64_t i = 0; i < x.dim(); ++i)
       if (sizes[i] < 2) strides[i] = 1;
     DLTensor& t = managed.dl_tensor;
-    t.data = x.data();
+    t.data = x.address();
     t.device = {x.is_cpu() ? kCpu : kCuda, x.is_cpu() ? 0 : x.device().index};
     t.ndim = static_cast<int32_t>(x.dim());
     t.dtype = {type_code(x.dtype()), static_cast<uint8_t>(x.itemsize() * 8), 1};

@@ -249,7 +249,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
     view->len = x.numel() * x.itemsize();
     view->itemsize = x.itemsize();
     view->readonly = 0;
-    view->ndim = static_cast<int>(x.dim());
+    // Without a shape it is one run of bytes: memoryview reads the shape of more dimensions unseen.
+    view->ndim = (flags & PyBUF_ND) ? static_cast<int>(x.dim()) : 1;
     view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(buffer_format(x.dtype())) : nullptr;
     view->shape = (flags & PyBUF_ND) ? kept->dims.get() : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? kept->dims.get() + x.dim() : nullptr;

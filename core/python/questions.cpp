@@ -124,7 +124,7 @@ Example:
       "data_ptr",
       [](const Tensor& x) {
         bool has_elements = x.numel() > 0 && !x.is_meta();
-        return reinterpret_cast<uintptr_t>(has_elements ? x.data() : nullptr);
+        return reinterpret_cast<uintptr_t>(has_elements ? x.address() : nullptr);
       },
       R"(The address of the first element in memory; 0 for a tensor without elements.
 

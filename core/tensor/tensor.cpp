@@ -308,7 +308,7 @@ Scalar item(const Tensor& x) {
     if (x.is_cpu()) {
       value = *x.data_as<T>();
     } else {
-      backend_of(x.device()).copy_bytes(&value, Device{}, x.data(), x.device(), sizeof(T));
+      backend_of(x.device()).copy_bytes(&value, Device{}, x.address(), x.device(), sizeof(T));
     }
     auto turned = [&x](auto number) { return x.is_neg() ? -number : number; };
     auto turned_complex = [&](std::complex<double> number) {
@@ -334,6 +334,9 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
 }
 
 void Tensor::fail_without_data() const {
+  check(is_meta(), "expected a tensor in the memory of the CPU, got ", *this,
+        ". Move it with .cpu(), or the others with .to(device). (Expected all tensors to be on the "
+        "same device.)");
   fail(
       ErrorKind::NotImplemented,
       "this operation reads the elements of its tensors, and a tensor on the device meta has none; "

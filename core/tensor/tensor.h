@@ -124,10 +124,10 @@ class Tensor {
   // The first element, as its device counts. Only for who asks the device before going there: on
   // meta there is nothing.
   char* address() const { return impl_->storage->data() + impl_->offset * itemsize(); }
-  // The same for who reads or writes at once: raises on meta, so that an operation which does not
-  // know of tensors without elements ends with an error.
+  // The same for who reads or writes at once: raises elsewhere than on the CPU, so that an
+  // operation which does not know of other devices, or got tensors of two, ends with an error.
   char* data() const {
-    if (__builtin_expect(is_meta(), 0)) fail_without_data();
+    if (__builtin_expect(!is_cpu(), 0)) fail_without_data();
     return address();
   }
   template <class T>

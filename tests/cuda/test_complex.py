@@ -65,3 +65,14 @@ def test_gradients_through_complex_numbers_agree():
         return g, *facula.autograd.grad((g * g.conj()).real.sum(), a)
 
     assert_agrees(gradients, x)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX, ids=str)
+def test_products_of_complex_numbers_agree(dtype):
+    # Reached over paths of different depth: the factors of a product lie elsewhere on the stack.
+    x = facula.randn(3, 4, dtype=dtype)
+    assert_agrees(lambda t: t @ t.T, x)
+    assert_agrees(lambda t: facula.addmm(t[:, :3], t, t.mH, beta=2j, alpha=1 - 1j), x)
+    assert_agrees(facula.corrcoef, x)
+    assert_agrees(lambda t: facula.corrcoef(t[0]), x)
+    assert_agrees(lambda t: facula.func.vmap(facula.outer)(t, t), x)

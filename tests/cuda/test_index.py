@@ -230,3 +230,12 @@ def test_bins_and_searches_agree():
             facula.randn(4, 30),
         )
     assert_agrees(lambda t: facula.nn.functional.one_hot(t), places(9, 5, 2))
+
+
+def test_tensors_of_two_devices_are_refused_where_they_would_be_searched():
+    here, there = facula.tensor([1, 2]), facula.tensor([2, 3], device="cuda")
+    for first, second in ((here, there), (there, here)):
+        with pytest.raises(RuntimeError, match="on one device"):
+            facula.isin(first, second)
+        with pytest.raises(RuntimeError, match="on one device"):
+            facula.searchsorted(first, second)

@@ -150,8 +150,8 @@ Tensor find_nonzero(const Tensor& mask) {
   if (n_tiles == 0) return empty({0}, DType::Int64, device);
   // One more, for the sum of all.
   Tensor counts = empty({n_tiles + 1}, DType::Int64, device);
-  FindArguments a{reinterpret_cast<const uint8_t*>(mask.data()), counts.data_as<int64_t>(), nullptr,
-                  mask.numel()};
+  FindArguments a{reinterpret_cast<const uint8_t*>(mask.address()), counts.address_as<int64_t>(),
+                  nullptr, mask.numel()};
   count_nonzero_kernel(device, {}, {n_tiles, 1}, a);
   sum_before(device, a.counts, n_tiles + 1);
   backend_of(device).copy_bytes(&total, Device(), a.counts + n_tiles, device, sizeof(total));

@@ -1,10 +1,6 @@
 // What the host passes to the kernels of neural networks; compiled on both sides.
 #pragma once
-#ifdef __CUDACC_RTC__
-#include "cuda/kernels/types.h"
-#else
-#include <cstdint>
-#endif
+#include "cuda/kernels/shape.h"
 
 namespace facula {
 
@@ -32,6 +28,14 @@ struct RowShape {
   int64_t n_rows, size, inner;
   int n_lanes;  // threads that share a row
 };
+// Rows are read in vectors where they can be. Kernels called held_... have a whole row of
+// neighbours in the registers of its threads; they are kernels of their own, since the others would
+// give them their larger need of registers.
+constexpr int kVectorBytes = 16;
+// Vectors that a thread holds. Norms keep elements of 16 bits in the twice as large form that they
+// are computed with.
+constexpr int kSoftmaxVectors = 4;
+constexpr int norm_vectors(int64_t item_size) { return item_size == 2 ? 2 : 4; }
 
 struct SoftmaxArguments {
   RowShape shape;
@@ -66,10 +70,11 @@ struct NormArguments {
   char* y;
   const char* g;
   char* gx;
-  // Sums of g and g * normalised x, of pieces of rows: [piece][2][size].
+  // Sums of g and g * normalised x, of pieces of rows: [piece][2][parameter].
   char* sums;
-  int64_t rows_per_piece;
-  bool is_columns;  // the sums are made of vectors of columns
+  int64_t rows_per_piece, n_pieces, n_parameters;
+  bool is_columns;            // the sums are made of vectors of columns
+  char *to_weight, *to_bias;  // gradients, or null
 };
 
 // Elements (n_outer, n_channels, inner); statistics and coefficients are by channel.
@@ -94,16 +99,20 @@ constexpr int kColumnGroups = 32;  // vectors of columns that a block has at mos
 
 // ---- windows
 
-// The windows along one dimension, see cpu::PoolAxis. Irregular ones have lists.
+// The windows along one dimension, see cpu::PoolAxis. Irregular ones have lists, and stride and
+// step of no meaning.
 struct PooledAxis {
-  int64_t in, out, step, stride, start, size;
+  Divisor in, out, step, stride;
+  int start, size;
   const int64_t *begin, *count, *divisor;
   const int64_t *low, *high;  // of each element of the input: the windows that have it
   bool counts_padding, per_outer;
 };
 struct PoolArguments {
   PooledAxis axes[3];
-  int64_t n_outer, inner, divisor;
+  int64_t n_outer, divisor;
+  Divisor inner;
+  int n_inputs, n_windows;  // elements of one of n_outer: below 2^31
   const char *x, *g;
   char* to;
   int64_t* indices;  // flat ones of (D, H, W), or null
@@ -114,13 +123,16 @@ constexpr int kPoolPack = 4;
 // Taps along one dimension: result o is the sum of weight[k] * x[index[k]] over k in
 // [begin[o], begin[o + 1]).
 struct TapAxis {
-  int64_t in, out;
+  int64_t in;
+  Divisor out;
   const int32_t *begin, *index;
   const double* weight;
 };
 struct ResampleArguments {
   TapAxis axes[3];
-  int64_t numel, inner;
+  Divisor inner;
+  int64_t numel;
+  int n_results;  // elements of one image: below 2^31
   bool is_pick;
   const char* x;
   char* to;

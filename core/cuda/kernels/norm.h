@@ -15,9 +15,8 @@ FACULA_FN int64_t parameter_of(const NormArguments& a, int64_t row, int64_t i) {
   if (a.n_groups == 1 && a.inner == 1) return i;
   return row % a.n_groups * (a.size / a.inner) + i / a.inner;
 }
-FACULA_FN RowPlace norm_place(const NormArguments& a) {
-  return row_place({a.n_rows, a.size, 1, a.n_lanes});
-}
+FACULA_FN RowShape norm_shape(const NormArguments& a) { return {a.n_rows, a.size, 1, a.n_lanes}; }
+FACULA_FN RowPlace norm_place(const NormArguments& a) { return row_place(norm_shape(a)); }
 
 // What stands beside a vector of elements in the parameters.
 template <class P, int kSize>
@@ -60,15 +59,18 @@ FACULA_FN void walk_row(const NormArguments& n, int64_t row, T* to, const T* a, 
   }
 }
 
+template <class T>
+using HeldRowOfNorm = HeldRow<T, norm_vectors(sizeof(T))>;
+
 // The same of rows that are held, which have parameters along all of their length.
 template <class T, class P, class F>
-FACULA_FN void walk_held(const NormArguments& n, T* to, const HeldRow<T>& a, const HeldRow<T>& b,
-                         F f) {
+FACULA_FN void walk_held(const NormArguments& n, T* to, const HeldRowOfNorm<T>& a,
+                         const HeldRowOfNorm<T>& b, F f) {
   using W = Wide<T>;
   constexpr int kSize = Vector<T>::kSize;
   const P *weight = reinterpret_cast<const P*>(n.weight),
           *bias = reinterpret_cast<const P*>(n.bias);
-  a.visit_vectors([&](int k, int64_t v, const Vector<T>& x) {
+  a.visit_vectors([&](int k, int v, const Vector<T>& x) {
     Parameters<P, kSize> by, and_then;
     if (weight) by = reinterpret_cast<const Parameters<P, kSize>*>(weight)[v];
     if (bias) and_then = reinterpret_cast<const Parameters<P, kSize>*>(bias)[v];
@@ -80,12 +82,6 @@ FACULA_FN void walk_held(const NormArguments& n, T* to, const HeldRow<T>& a, con
                         bias ? static_cast<W>(Wide<P>(and_then.values[j])) : W(0)));
     if (to) reinterpret_cast<Vector<T>*>(to)[v] = y;
   });
-}
-
-template <class T>
-FACULA_FN bool can_hold(const NormArguments& a, const T* x, const T* g, const T* to) {
-  return a.n_groups == 1 && a.inner == 1 && HeldRow<T>::fits(x, a.size, 1, a.n_lanes) &&
-         is_aligned(g) && is_aligned(to) && is_aligned(a.weight) && is_aligned(a.bias);
 }
 
 // Mean and deviation of the row that visit(f) shows to f, and the map of it by walk(f).
@@ -117,19 +113,20 @@ FACULA_FN void normalize_row(const NormArguments& a, const RowPlace& p, Visit vi
 template <class T, class P>
 FACULA_FN void row_norm(const NormArguments& a) {
   RowPlace p = norm_place(a);
-  const T* all = reinterpret_cast<const T*>(a.x);
-  const T* x = all + p.offset;
+  const T* x = reinterpret_cast<const T*>(a.x);
+  StreamedRow<T> row(x, norm_shape(a), p);
   T* y = reinterpret_cast<T*>(a.y) + p.offset;
-  if (can_hold(a, all, all, reinterpret_cast<const T*>(a.y))) {
-    HeldRow<T> row(x, a.size, p.place.lane, a.n_lanes, p.is_active);
-    normalize_row<T>(
-        a, p, [&](auto f) { row.visit(f); }, [&](auto f) { walk_held<T, P>(a, y, row, row, f); });
-  } else {
-    StreamedRow<T> row{x, a.size, 1, p.place.lane, a.n_lanes, p.is_active};
-    normalize_row<T>(
-        a, p, [&](auto f) { row.visit(f); },
-        [&](auto f) { walk_row<T, P>(a, p.row, y, x, x, p.place.lane, f); });
-  }
+  normalize_row<T>(
+      a, p, [&](auto f) { row.visit(f); },
+      [&](auto f) { walk_row<T, P>(a, p.row, y, row.row, row.row, p.place.lane, f); });
+}
+template <class T, class P>
+FACULA_FN void held_row_norm(const NormArguments& a) {
+  RowPlace p = norm_place(a);
+  HeldRowOfNorm<T> row(reinterpret_cast<const T*>(a.x), norm_shape(a), p);
+  T* y = reinterpret_cast<T*>(a.y) + p.offset;
+  normalize_row<T>(
+      a, p, [&](auto f) { row.visit(f); }, [&](auto f) { walk_held<T, P>(a, y, row, row, f); });
 }
 
 // The gradient of x, by walk(to, f) over g and x.
@@ -161,16 +158,17 @@ FACULA_FN void denormalize_row(const NormArguments& a, const RowPlace& p, Walk w
 template <class T, class P>
 FACULA_FN void row_norm_backward(const NormArguments& a) {
   RowPlace p = norm_place(a);
-  const T *all_x = reinterpret_cast<const T*>(a.x), *all_g = reinterpret_cast<const T*>(a.g);
-  const T *x = all_x + p.offset, *g = all_g + p.offset;
-  if (can_hold(a, all_x, all_g, reinterpret_cast<const T*>(a.gx))) {
-    HeldRow<T> x_row(x, a.size, p.place.lane, a.n_lanes, p.is_active),
-        g_row(g, a.size, p.place.lane, a.n_lanes, p.is_active);
-    denormalize_row<T>(a, p, [&](T* to, auto f) { walk_held<T, P>(a, to, g_row, x_row, f); });
-  } else {
-    denormalize_row<T>(a, p,
-                       [&](T* to, auto f) { walk_row<T, P>(a, p.row, to, g, x, p.place.lane, f); });
-  }
+  const T *x = reinterpret_cast<const T*>(a.x) + p.offset,
+          *g = reinterpret_cast<const T*>(a.g) + p.offset;
+  denormalize_row<T>(a, p,
+                     [&](T* to, auto f) { walk_row<T, P>(a, p.row, to, g, x, p.place.lane, f); });
+}
+template <class T, class P>
+FACULA_FN void held_row_norm_backward(const NormArguments& a) {
+  RowPlace p = norm_place(a);
+  HeldRowOfNorm<T> x(reinterpret_cast<const T*>(a.x), norm_shape(a), p),
+      g(reinterpret_cast<const T*>(a.g), norm_shape(a), p);
+  denormalize_row<T>(a, p, [&](T* to, auto f) { walk_held<T, P>(a, to, g, x, f); });
 }
 
 // ---- columns: sums over the rows of a matrix, and maps of its elements, by column
@@ -284,8 +282,8 @@ FACULA_FN void row_norm_sums(const NormArguments& a) {
   sums[a.size + column] = total.second;
 }
 
-// The sums for the parameters of groups: of each channel of each sample, a row of `inner` elements,
-// [2][n_rows * channels].
+// The same of groups: of each channel of each sample, a row of `inner` elements. Samples are the
+// pieces.
 template <class T>
 FACULA_FN void group_norm_sums(const NormArguments& a) {
   using W = Wide<T>;
@@ -305,9 +303,29 @@ FACULA_FN void group_norm_sums(const NormArguments& a) {
   }
   join_lanes(total, reinterpret_cast<Sums<W>*>(memory), p.place, a.n_lanes);
   if (!p.is_active || p.place.lane != 0) return;
-  W* sums = reinterpret_cast<W*>(a.sums);
-  sums[p.row] = total.first;
-  sums[a.n_rows * channels + p.row] = total.second;
+  int64_t n_channels = a.n_groups * channels;
+  W* sums = reinterpret_cast<W*>(a.sums) + p.row / n_channels * 2 * n_channels + p.row % n_channels;
+  sums[0] = total.first;
+  sums[n_channels] = total.second;
+}
+
+// The gradients of the parameters, of which there are a.n_parameters: the sums of all pieces.
+template <class T, class P>
+FACULA_FN void row_norm_parameters(const NormArguments& a) {
+  constexpr int kLanes = kReduceThreads / kColumnGroups;
+  __shared__ char memory[kReduceThreads * sizeof(Sums<double>)] __attribute__((aligned(16)));
+  Place place = place_of(kLanes, false);
+  int64_t column = int64_t(blockIdx.x) * kColumnGroups + place.slot, n = a.n_parameters;
+  const Wide<T>* sums = reinterpret_cast<const Wide<T>*>(a.sums) + column;
+  Sums<double> total;
+  if (column < n)
+    for (int64_t piece = place.lane; piece < a.n_pieces; piece += kLanes)
+      total.join({double(sums[piece * 2 * n]), double(sums[piece * 2 * n + n])});
+  join_lanes(total, reinterpret_cast<Sums<double>*>(memory), place, kLanes);
+  if (place.lane != 0 || column >= n) return;
+  if (a.to_bias) reinterpret_cast<P*>(a.to_bias)[column] = P(static_cast<Wide<P>>(total.first));
+  if (a.to_weight)
+    reinterpret_cast<P*>(a.to_weight)[column] = P(static_cast<Wide<P>>(total.second));
 }
 
 // ---- channels: batch_norm

@@ -5,8 +5,6 @@
 
 namespace facula {
 
-constexpr int kVectorBytes = 16;
-
 template <class T>
 struct alignas(kVectorBytes) Vector {
   static constexpr int kSize = kVectorBytes / sizeof(T);
@@ -88,37 +86,46 @@ FACULA_FN void map_row(T* to, const T* a, const T* b, int64_t n, int64_t stride,
   for (int64_t i = head + n_vectors * kSize + lane; i < n; i += n_lanes) one(i);
 }
 
+// Where a thread works: its row, and the offset of the row's first element. Threads without a row
+// have is_active false and still take part in joining.
+struct RowPlace {
+  Place place;
+  int64_t row, offset;
+  bool is_active;
+};
+FACULA_FN RowPlace row_place(const RowShape& s) {
+  Place place = place_of(s.n_lanes, s.inner == 1);
+  int64_t row = int64_t(blockIdx.x) * place.n_slots + place.slot;
+  return {place, row, row / s.inner * s.size * s.inner + row % s.inner, row < s.n_rows};
+}
+
 // A lane's elements of a row of neighbours, read once into registers: where there are few enough,
 // and rows begin where vectors may.
-template <class T>
+template <class T, int kVectors>
 struct HeldRow {
-  static constexpr int kVectors = 4, kSize = Vector<T>::kSize;
+  static constexpr int kSize = Vector<T>::kSize;
   Vector<T> vectors[kVectors];
-  int64_t n_vectors;
-  int lane, n_lanes;
+  int n_vectors, lane, n_lanes;
 
-  FACULA_FN static bool fits(const T* row, int64_t n, int64_t stride, int n_lanes) {
-    return stride == 1 && is_aligned(row) && n % kSize == 0 &&
-           n / kSize <= int64_t(n_lanes) * kVectors;
-  }
-  FACULA_FN HeldRow(const T* row, int64_t n, int lane_, int n_lanes_, bool is_active)
-      : n_vectors(is_active ? n / kSize : 0), lane(lane_), n_lanes(n_lanes_) {
+  FACULA_FN HeldRow(const T* x, const RowShape& s, const RowPlace& p)
+      : n_vectors(p.is_active ? int(s.size / kSize) : 0), lane(p.place.lane), n_lanes(s.n_lanes) {
+    x += p.offset;
 #pragma unroll
     for (int k = 0; k < kVectors; ++k)
       if (lane + k * n_lanes < n_vectors)
-        vectors[k] = reinterpret_cast<const Vector<T>*>(row)[lane + k * n_lanes];
+        vectors[k] = reinterpret_cast<const Vector<T>*>(x)[lane + k * n_lanes];
   }
   // f(k, number of the vector in the row, vector) for this lane's vectors, the k-th of them.
   template <class F>
   FACULA_FN void visit_vectors(F f) const {
 #pragma unroll
     for (int k = 0; k < kVectors; ++k)
-      if (lane + k * n_lanes < n_vectors) f(k, int64_t(lane + k * n_lanes), vectors[k]);
+      if (lane + k * n_lanes < n_vectors) f(k, lane + k * n_lanes, vectors[k]);
   }
   // f(element)
   template <class F>
   FACULA_FN void visit(F f) const {
-    visit_vectors([&](int, int64_t, const Vector<T>& x) {
+    visit_vectors([&](int, int, const Vector<T>& x) {
 #pragma unroll
       for (int j = 0; j < kSize; ++j) f(Wide<T>(x.values[j]));
     });
@@ -136,7 +143,7 @@ struct HeldRow {
   // to = f(element)
   template <class F>
   FACULA_FN void map(T* to, F f) const {
-    visit_vectors([&](int, int64_t v, const Vector<T>& x) {
+    visit_vectors([&](int, int v, const Vector<T>& x) {
       Vector<T> y;
 #pragma unroll
       for (int j = 0; j < kSize; ++j) y.values[j] = T(f(Wide<T>(x.values[j])));
@@ -153,6 +160,13 @@ struct StreamedRow {
   int lane, n_lanes;
   bool is_active;
 
+  FACULA_FN StreamedRow(const T* x, const RowShape& s, const RowPlace& p)
+      : row(x + p.offset),
+        n(s.size),
+        stride(s.inner),
+        lane(p.place.lane),
+        n_lanes(s.n_lanes),
+        is_active(p.is_active) {}
   template <class F>
   FACULA_FN void visit(F f) const {
     if (is_active) visit_row(row, n, stride, lane, n_lanes, [&](int64_t, Wide<T> x) { f(x); });
@@ -164,29 +178,6 @@ struct StreamedRow {
               [&](int64_t, Wide<T> x, Wide<T>) { return f(x); });
   }
 };
-
-// Where a thread works: its row, and the offset of the row's first element. Threads without a row
-// have is_active false and still take part in joining.
-struct RowPlace {
-  Place place;
-  int64_t row, offset;
-  bool is_active;
-};
-FACULA_FN RowPlace row_place(const RowShape& s) {
-  Place place = place_of(s.n_lanes, s.inner == 1);
-  int64_t row = int64_t(blockIdx.x) * place.n_slots + place.slot;
-  return {place, row, row / s.inner * s.size * s.inner + row % s.inner, row < s.n_rows};
-}
-
-// f(the row x of a place), held if it can be. All threads of a block take the same way.
-template <class T, class F>
-FACULA_FN void with_row(const T* x, const RowShape& s, const RowPlace& p, F f) {
-  if (HeldRow<T>::fits(x, s.size, s.inner, s.n_lanes)) {
-    f(HeldRow<T>(x + p.offset, s.size, p.place.lane, s.n_lanes, p.is_active));
-  } else {
-    f(StreamedRow<T>{x + p.offset, s.size, s.inner, p.place.lane, s.n_lanes, p.is_active});
-  }
-}
 
 // The accumulator of the lane of the warp whose number differs in these bits.
 template <class Accumulator>

@@ -20,6 +20,22 @@ struct Shape {
   int64_t strides[kOperands][kShapeDims];  // bytes
 };
 
+// A number below 2^31 by which others below 2^31 are divided, by a multiplication: for n up to 2^k,
+// m = floor(2^32 (2^k - n) / n) + 1 makes i / n the same as (i m / 2^32 + i) / 2^k for all such i.
+struct Divisor {
+  uint32_t n = 1, multiplier = 1;
+  int shift = 0;
+
+  Divisor() = default;
+  // Of an empty dimension nothing is counted; its number is as good as another.
+  Divisor(int64_t number) : n(number > 0 ? static_cast<uint32_t>(number) : 1) {
+    while (int64_t(1) << shift < number) ++shift;
+    uint64_t rest = (uint64_t(1) << shift) - n;
+    multiplier = static_cast<uint32_t>((rest << 32) / n + 1);
+  }
+  operator int() const { return static_cast<int>(n); }
+};
+
 #ifdef __CUDACC_RTC__
 
 // The number of this thread among all of a grid of one dimension.
@@ -34,6 +50,17 @@ FACULA_FN int64_t divide(int64_t i, int64_t n, int64_t& rest) {
 
 FACULA_FN int64_t quotient(int64_t i, int64_t n) {
   int64_t rest;
+  return divide(i, n, rest);
+}
+
+FACULA_FN int divide(int i, const Divisor& n, int& rest) {
+  auto high = uint32_t(uint64_t(uint32_t(i)) * n.multiplier >> 32);
+  int quotient = int((high + uint32_t(i)) >> n.shift);
+  rest = i - quotient * n;
+  return quotient;
+}
+FACULA_FN int quotient(int i, const Divisor& n) {
+  int rest;
   return divide(i, n, rest);
 }
 

@@ -45,9 +45,12 @@ struct Highest {
   FACULA_FN void join(const Highest& o) { value = o.value > value ? o.value : value; }
 };
 
+template <class T>
+using HeldLogits = HeldRow<T, kSoftmaxVectors>;
+
 // The largest element of a held row, for all of its threads. A NaN shows in the sum.
 template <class T>
-FACULA_FN Wide<T> highest_of(const HeldRow<T>& row, const RowShape& s, const RowPlace& p) {
+FACULA_FN Wide<T> highest_of(const HeldLogits<T>& row, const RowShape& s, const RowPlace& p) {
   using W = Wide<T>;
   __shared__ char memory[kReduceThreads * sizeof(Highest<W>)] __attribute__((aligned(16)));
   Highest<W> highest;
@@ -67,7 +70,7 @@ FACULA_FN W sum_of_lanes(W mine, const RowShape& s, const RowPlace& p) {
 // A row in registers is walked twice, which is cheaper than to change the sum with each new
 // largest element.
 template <class T>
-FACULA_FN MaxSum<T> max_sum_of(const HeldRow<T>& row, const RowShape& s, const RowPlace& p) {
+FACULA_FN MaxSum<T> max_sum_of(const HeldLogits<T>& row, const RowShape& s, const RowPlace& p) {
   MaxSum<T> total;
   total.max = highest_of(row, s, p);
   Wide<T> sum = Wide<T>(0);
@@ -85,42 +88,54 @@ FACULA_FN MaxSum<T> max_sum_of(const Row& row, const RowShape& s, const RowPlace
   return total;
 }
 
-template <class T>
-FACULA_FN void softmax(const SoftmaxArguments& a) {
+template <class T, class Row>
+FACULA_FN void softmax_of(const SoftmaxArguments& a) {
   using W = Wide<T>;
   RowPlace p = row_place(a.shape);
   T* to = reinterpret_cast<T*>(a.to) + p.offset;
-  with_row(reinterpret_cast<const T*>(a.x), a.shape, p, [&](const auto& row) {
-    constexpr bool kIsHeld = std::is_same_v<decltype(row), const HeldRow<T>&>;
-    if constexpr (kIsHeld && std::is_same_v<T, W>) {
-      // Exponentials take the place of the elements: each is computed once.
-      HeldRow<T> powers = row;
-      W highest = highest_of(row, a.shape, p), sum = W(0);
-      powers.change([&](W value) {
-        value = exp_for<T>(value - highest);
-        sum += value;
-        return value;
-      });
-      W scale = W(1) / sum_of_lanes(sum, a.shape, p);
-      powers.map(to, [&](W value) { return value * scale; });
-    } else {
-      MaxSum<T> total = max_sum_of<T>(row, a.shape, p);
-      W scale = W(1) / total.sum;
-      row.map(to, [&](W value) { return exp_for<T>(value - total.max) * scale; });
-    }
-  });
+  Row row(reinterpret_cast<const T*>(a.x), a.shape, p);
+  if constexpr (std::is_same_v<Row, HeldLogits<T>> && std::is_same_v<T, W>) {
+    // Exponentials take the place of the elements: each is computed once.
+    W highest = highest_of(row, a.shape, p), sum = W(0);
+    row.change([&](W value) {
+      value = exp_for<T>(value - highest);
+      sum += value;
+      return value;
+    });
+    W scale = W(1) / sum_of_lanes(sum, a.shape, p);
+    row.map(to, [&](W value) { return value * scale; });
+  } else {
+    MaxSum<T> total = max_sum_of<T>(row, a.shape, p);
+    W scale = W(1) / total.sum;
+    row.map(to, [&](W value) { return exp_for<T>(value - total.max) * scale; });
+  }
+}
+template <class T>
+FACULA_FN void softmax(const SoftmaxArguments& a) {
+  softmax_of<T, StreamedRow<T>>(a);
+}
+template <class T>
+FACULA_FN void held_softmax(const SoftmaxArguments& a) {
+  softmax_of<T, HeldLogits<T>>(a);
 }
 
-template <class T>
-FACULA_FN void log_softmax(const SoftmaxArguments& a) {
+template <class T, class Row>
+FACULA_FN void log_softmax_of(const SoftmaxArguments& a) {
   using W = Wide<T>;
   RowPlace p = row_place(a.shape);
-  with_row(reinterpret_cast<const T*>(a.x), a.shape, p, [&](const auto& row) {
-    MaxSum<T> total = max_sum_of<T>(row, a.shape, p);
-    W shift = ::log(total.sum);
-    row.map(reinterpret_cast<T*>(a.to) + p.offset,
-            [&](W value) { return value - total.max - shift; });
-  });
+  Row row(reinterpret_cast<const T*>(a.x), a.shape, p);
+  MaxSum<T> total = max_sum_of<T>(row, a.shape, p);
+  W shift = ::log(total.sum);
+  row.map(reinterpret_cast<T*>(a.to) + p.offset,
+          [&](W value) { return value - total.max - shift; });
+}
+template <class T>
+FACULA_FN void log_softmax(const SoftmaxArguments& a) {
+  log_softmax_of<T, StreamedRow<T>>(a);
+}
+template <class T>
+FACULA_FN void held_log_softmax(const SoftmaxArguments& a) {
+  log_softmax_of<T, HeldLogits<T>>(a);
 }
 
 // y * (g - sum(g * y)), or of the logarithm g - exp(y) * sum(g). Here x is y.
@@ -165,13 +180,12 @@ FACULA_FN bool is_class(const ClassLossArguments& a, int64_t target) {
   return target != a.ignored && target >= 0 && target < a.shape.size;
 }
 
-template <class T>
-FACULA_FN void cross_entropy(const ClassLossArguments& a) {
+template <class T, class Row>
+FACULA_FN void cross_entropy_of(const ClassLossArguments& a) {
   using W = Wide<T>;
   const T* x = reinterpret_cast<const T*>(a.x);
   RowPlace p = row_place(a.shape);
-  MaxSum<T> total;
-  with_row(x, a.shape, p, [&](const auto& row) { total = max_sum_of<T>(row, a.shape, p); });
+  MaxSum<T> total = max_sum_of<T>(Row(x, a.shape, p), a.shape, p);
   if (!p.is_active || p.place.lane != 0) return;
   int64_t target = a.target[p.row];
   W weight = class_weight<T>(a, target), shift = ::log(total.sum), loss = weight;
@@ -181,6 +195,14 @@ FACULA_FN void cross_entropy(const ClassLossArguments& a) {
   reinterpret_cast<W*>(a.stats)[a.shape.n_rows + p.row] = shift;
   reinterpret_cast<W*>(a.losses)[p.row] = loss;
   reinterpret_cast<W*>(a.weights)[p.row] = weight;
+}
+template <class T>
+FACULA_FN void cross_entropy(const ClassLossArguments& a) {
+  cross_entropy_of<T, StreamedRow<T>>(a);
+}
+template <class T>
+FACULA_FN void held_cross_entropy(const ClassLossArguments& a) {
+  cross_entropy_of<T, HeldLogits<T>>(a);
 }
 
 template <class T>

@@ -276,14 +276,17 @@ void multiply(const products::Gemm<T>& x, Device device, const T* bias) {
               bias != nullptr,
               allows_tf32_matmul};
   const Plan& plan = plan_of(shape);
+  // cuBLAS reads complex factors by instructions for aligned memory, which numbers on the stack of
+  // a caller need not be in.
+  alignas(16) const Wide<T> alpha = x.alpha, beta = x.beta;
   if (bias) set_attribute(blas_lt().desc_set, plan.desc, kDescBias, bias);
   void* stream = current_stream(index);
   // Freed at once: what uses the block next comes later on the same stream.
   Allocator& allocator = allocator_of(index);
   auto nbytes = static_cast<int64_t>(plan.workspace_bytes);
   void* workspace = allocator.allocate(nbytes, stream);
-  int status = blas_lt().matmul(handle_of(index), plan.desc, &x.alpha, x.b, plan.a, x.a, plan.b,
-                                &x.beta, x.c, plan.c, x.c, plan.c, &plan.algorithm, workspace,
+  int status = blas_lt().matmul(handle_of(index), plan.desc, &alpha, x.b, plan.a, x.a, plan.b,
+                                &beta, x.c, plan.c, x.c, plan.c, &plan.algorithm, workspace,
                                 plan.workspace_bytes, stream);
   allocator.deallocate(workspace, nbytes, stream);
   check_status(status, "cublasLtMatmul");

@@ -291,7 +291,7 @@ const cudnn::Plan* plan_of(const Attention& x, std::initializer_list<TensorRef> 
 
 // Vectors of 16 bytes are read along the rows, which are dense.
 bool is_readable(const Tensor& x) {
-  bool fits = x.stride(3) == 1 && reinterpret_cast<uintptr_t>(x.data()) % 16 == 0;
+  bool fits = x.stride(3) == 1 && reinterpret_cast<uintptr_t>(x.address()) % 16 == 0;
   for (int d = 0; d < 3; ++d) fits = fits && x.stride(d) % 8 == 0;
   return fits;
 }
@@ -310,9 +310,9 @@ bool can_fuse_attention(const Attention& x) {
 
 bool attention(const Attention& x, const Tensor& out, const Tensor& stats) {
   auto scale = static_cast<float>(x.scale), nothing = -std::numeric_limits<float>::infinity();
-  std::vector<cudnn::Binding> bindings = {{kQuery, x.query.data()}, {kKey, x.key.data()},
-                                          {kValue, x.value.data()}, {kOut, out.data()},
-                                          {kStats, stats.data()},   {kScale, &scale}};
+  std::vector<cudnn::Binding> bindings = {{kQuery, x.query.address()}, {kKey, x.key.address()},
+                                          {kValue, x.value.address()}, {kOut, out.address()},
+                                          {kStats, stats.address()},   {kScale, &scale}};
   if (x.is_causal) bindings.push_back({kNothing, &nothing});
   const cudnn::Plan* plan = plan_of(x, {x.query, x.key, x.value, out}, false,
                                     [&] { return make_forward(x, out, bindings); });
@@ -329,20 +329,20 @@ bool attention_backward(const Attention& x, const AttentionGrads& grads, const T
   Tensor query_sums;
   if (!cudnn::settings().deterministic)
     query_sums = zeros({x.query.numel()}, DType::Float32, x.query.device());
-  std::vector<cudnn::Binding> bindings = {{kQuery, x.query.data()},
-                                          {kKey, x.key.data()},
-                                          {kValue, x.value.data()},
-                                          {kOut, grads.out.data()},
-                                          {kStats, stats.data()},
+  std::vector<cudnn::Binding> bindings = {{kQuery, x.query.address()},
+                                          {kKey, x.key.address()},
+                                          {kValue, x.value.address()},
+                                          {kOut, grads.out.address()},
+                                          {kStats, stats.address()},
                                           {kScale, &scale},
                                           {kOne, &one},
-                                          {kGradOut, grads.g.data()},
-                                          {kGradQuery, grads.query.data()},
-                                          {kGradKey, grads.key.data()},
-                                          {kGradValue, grads.value.data()},
+                                          {kGradOut, grads.g.address()},
+                                          {kGradQuery, grads.query.address()},
+                                          {kGradKey, grads.key.address()},
+                                          {kGradValue, grads.value.address()},
                                           {kRowSums, row_sums.data()}};
   if (x.is_causal) bindings.push_back({kNothing, &nothing});
-  if (query_sums.defined()) bindings.push_back({kQuerySums, query_sums.data()});
+  if (query_sums.defined()) bindings.push_back({kQuerySums, query_sums.address()});
   const cudnn::Plan* plan =
       plan_of(x, {x.query, x.key, x.value, grads.out, grads.g, grads.query, grads.key, grads.value},
               true, [&] { return make_backward(x, grads, bindings); });

@@ -37,7 +37,7 @@ Numbers spatial(const cpu::Spatial& values, int64_t n_spatial) {
 }
 
 int64_t alignment_of(const Tensor& x) {
-  auto address = reinterpret_cast<uintptr_t>(x.data());
+  auto address = reinterpret_cast<uintptr_t>(x.address());
   return static_cast<int64_t>(std::min<uintptr_t>(address & (~address + 1), 16));
 }
 
@@ -149,7 +149,7 @@ const cudnn::Plan* plan_of(ConvRole role, const cpu::ConvShape& s, int64_t n_spa
 ConvTensor tensor_of(const Tensor& x, const Numbers& sizes, MemoryFormat format) {
   Numbers strides = strides_of(sizes, format);
   while (strides.size() < 5) strides.insert(strides.begin() + 2, 0);
-  ConvTensor tensor{x.data(), {}};
+  ConvTensor tensor{x.address(), {}};
   std::copy_n(strides.begin(), 5, tensor.strides);
   return tensor;
 }
@@ -190,7 +190,7 @@ void convolve(ConvRole role, const cpu::ConvShape& shape, int64_t n_spatial, Mem
   Operands operands{x, w, y};
   if (cudnn::is_enabled() && cudnn::type_of(x.dtype()) >= 0) {
     std::vector<cudnn::Binding> bindings = {
-        {kInputId, x.data()}, {kWeightId, w.data()}, {kOutputId, y.data()}};
+        {kInputId, x.address()}, {kWeightId, w.address()}, {kOutputId, y.address()}};
     const cudnn::Plan* plan = plan_of(role, shape, n_spatial, format, operands, bindings);
     if (plan) return cudnn::execute(*plan, x.device().index, bindings);
   }

@@ -41,9 +41,9 @@ struct RowNorm {
 };
 void row_norm(const RowNorm& norm, const Tensor& y);
 void row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& gx);
-// Sums of g and of g * normalised x for each parameter, in the wide dtype: (parts, 2, parameters),
-// which are still to be added up.
-Tensor row_norm_sums(const RowNorm& norm, const Tensor& g);
+// The gradients of the parameters that are defined.
+void row_norm_parameters(const RowNorm& norm, const Tensor& g, const Tensor& to_weight,
+                         const Tensor& to_bias);
 
 // Elements (outer, channels, inner).
 struct ChannelNorm {
@@ -64,6 +64,7 @@ void batch_norm_backward(const ChannelNorm& norm, const Tensor& g, const Tensor&
 struct PoolWindows {
   std::array<PooledAxis, 3> axes;
   int64_t n_outer, inner, divisor;
+  int64_t n_inputs, n_windows;  // of one of n_outer
 };
 void max_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y, const Tensor& indices);
 void mean_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y);

@@ -8,9 +8,12 @@ namespace facula::cuda {
 namespace {
 
 FACULA_KERNEL(row_norm, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
+FACULA_KERNEL(held_row_norm, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(row_norm_backward, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
+FACULA_KERNEL(held_row_norm_backward, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(row_norm_sums, "norm.h", NormArguments, kFloatDTypes)
 FACULA_KERNEL(group_norm_sums, "norm.h", NormArguments, kFloatDTypes)
+FACULA_KERNEL(row_norm_parameters, "norm.h", NormArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(batch_norm_sums, "norm.h", ChannelArguments, kFloatDTypes)
 FACULA_KERNEL(batch_norm_statistics, "norm.h", ChannelArguments, kFloatDTypes, kFloatDTypes)
 FACULA_KERNEL(batch_norm_map, "norm.h", ChannelArguments, kFloatDTypes)
@@ -26,8 +29,7 @@ constexpr int64_t kMostBlocksY = 65535;
 constexpr int64_t kChannelsPerBlock = kKernelThreads / 128;
 constexpr int64_t kElementsPerThread = 4;
 
-int64_t vector_of(DType dtype) { return 16 / item_size(dtype); }
-bool is_aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
+int64_t vector_of(DType dtype) { return kVectorBytes / item_size(dtype); }
 
 // How the columns of a matrix are given to threads, in vectors or one by one.
 struct ColumnCut {
@@ -54,7 +56,7 @@ NormArguments arguments_of(const RowNorm& norm) {
   a.size = norm.size;
   a.n_groups = norm.n_groups;
   a.inner = norm.inner;
-  a.n_lanes = held_lanes(norm.size, norm.x.dtype());
+  a.n_lanes = held_lanes(norm.size, norm.x.dtype(), norm_vectors(norm.x.itemsize()));
   a.is_centered = norm.mean.defined();
   a.eps = norm.eps;
   a.x = norm.x.address();
@@ -64,8 +66,14 @@ NormArguments arguments_of(const RowNorm& norm) {
   a.rstd = norm.rstd.address();
   return a;
 }
-Grid grid_of_rows(const NormArguments& a) {
-  return grid_of(RowShape{a.n_rows, a.size, 1, a.n_lanes});
+RowShape rows_of(const NormArguments& a) { return {a.n_rows, a.size, 1, a.n_lanes}; }
+// Whether rows are held whose parameters lie along all of their length.
+bool is_held(const NormArguments& a, DType dtype) {
+  if (a.n_groups != 1 || a.inner != 1) return false;
+  for (const char* data :
+       {a.weight, a.bias, a.g, static_cast<const char*>(a.y), static_cast<const char*>(a.gx)})
+    if (!is_aligned(data)) return false;
+  return can_hold(rows_of(a), dtype, norm_vectors(item_size(dtype)), a.x);
 }
 
 ChannelArguments arguments_of(const ChannelNorm& norm) {
@@ -126,38 +134,45 @@ DType parameter_dtype(const RowNorm& norm) {
 void row_norm(const RowNorm& norm, const Tensor& y) {
   NormArguments a = arguments_of(norm);
   a.y = y.address();
-  row_norm_kernel(y.device(), {y.dtype(), parameter_dtype(norm)}, grid_of_rows(a), a);
+  const auto& kernel = is_held(a, y.dtype()) ? held_row_norm_kernel : row_norm_kernel;
+  kernel(y.device(), {y.dtype(), parameter_dtype(norm)}, grid_of(rows_of(a)), a);
 }
 
 void row_norm_backward(const RowNorm& norm, const Tensor& g, const Tensor& gx) {
   NormArguments a = arguments_of(norm);
   a.g = g.address();
   a.gx = gx.address();
-  row_norm_backward_kernel(g.device(), {g.dtype(), parameter_dtype(norm)}, grid_of_rows(a), a);
+  const auto& kernel =
+      is_held(a, g.dtype()) ? held_row_norm_backward_kernel : row_norm_backward_kernel;
+  kernel(g.device(), {g.dtype(), parameter_dtype(norm)}, grid_of(rows_of(a)), a);
 }
 
-Tensor row_norm_sums(const RowNorm& norm, const Tensor& g) {
+void row_norm_parameters(const RowNorm& norm, const Tensor& g, const Tensor& to_weight,
+                         const Tensor& to_bias) {
   NormArguments a = arguments_of(norm);
+  DType dtype = g.dtype();
   a.g = g.address();
+  a.to_weight = data_or_null(to_weight);
+  a.to_bias = data_or_null(to_bias);
+  a.n_parameters = norm.size / norm.inner * norm.n_groups;
   bool is_grouped = norm.n_groups != 1 || norm.inner != 1;
-  int64_t n_channels = norm.size / norm.inner * norm.n_groups;
-  if (!is_grouped) {
-    a.is_columns = norm.size % vector_of(g.dtype()) == 0 && is_aligned(a.x) && is_aligned(a.g);
-    ColumnCut cut(norm.size, a.is_columns, g.dtype());
-    a.rows_per_piece = cut.rows_of_sums(a.n_rows);
-    int64_t n_pieces = ceil_div(a.n_rows, a.rows_per_piece);
-    Tensor sums = empty({n_pieces, 2, norm.size}, norm.rstd.dtype(), g.device());
-    a.sums = sums.address();
-    row_norm_sums_kernel(g.device(), {g.dtype()}, {cut.n_tiles, n_pieces}, a);
-    return sums;
+  a.is_columns =
+      !is_grouped && norm.size % vector_of(dtype) == 0 && is_aligned(a.x) && is_aligned(a.g);
+  ColumnCut cut(norm.size, a.is_columns, dtype);
+  a.rows_per_piece = is_grouped ? norm.n_groups : cut.rows_of_sums(a.n_rows);
+  a.n_pieces = ceil_div(a.n_rows, a.rows_per_piece);
+  Workspace sums(g.device(), a.n_pieces * 2 * a.n_parameters * item_size(norm.rstd.dtype()));
+  a.sums = sums.data();
+  if (is_grouped) {
+    a.n_lanes = lanes_of(norm.inner, 1);
+    RowShape runs{a.n_pieces * a.n_parameters, norm.inner, 1, a.n_lanes};
+    group_norm_sums_kernel(g.device(), {dtype}, grid_of(runs), a);
+  } else {
+    row_norm_sums_kernel(g.device(), {dtype}, {cut.n_tiles, a.n_pieces}, a);
   }
-  int64_t n_runs = a.n_rows * (norm.size / norm.inner), n_samples = a.n_rows / norm.n_groups;
-  Tensor sums = empty({2, n_samples, n_channels}, norm.rstd.dtype(), g.device());
-  a.sums = sums.address();
-  a.n_lanes = lanes_of(norm.inner, 1);
-  group_norm_sums_kernel(g.device(), {g.dtype()},
-                         grid_of(RowShape{n_runs, norm.inner, 1, a.n_lanes}), a);
-  return make_view(sums, {n_samples, 2, n_channels}, {n_channels, n_samples * n_channels, 1}, 0);
+  DType parameter = to_weight.defined() ? to_weight.dtype() : to_bias.dtype();
+  row_norm_parameters_kernel(g.device(), {dtype, parameter},
+                             {ceil_div(a.n_parameters, int64_t(kColumnGroups)), 1}, a);
 }
 
 void batch_norm(const ChannelNorm& norm, const Tensor& running_mean, const Tensor& running_var,

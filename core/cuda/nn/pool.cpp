@@ -48,6 +48,13 @@ bool is_aligned(const void* data, int64_t item_size) {
   return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(kPoolPack * item_size) == 0;
 }
 
+// Within an image the kernels count in 32 bits.
+int elements_of_one(int64_t n) {
+  check(n < int64_t(1) << 31,
+        "cuda: images of 2^31 elements or more are not pooled or resampled; got ", n, " elements.");
+  return static_cast<int>(n);
+}
+
 // Whether threads can take neighbours of the inner dimension together.
 bool can_pack(const PoolArguments& a, const Tensor& to) {
   int64_t size = item_size(to.dtype());
@@ -60,12 +67,14 @@ void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolAr
   a.n_outer = windows.n_outer;
   a.inner = windows.inner;
   a.divisor = windows.divisor;
+  a.n_inputs = elements_of_one(windows.n_inputs);
+  a.n_windows = elements_of_one(windows.n_windows);
   a.to = to.address();
   Lists lists;
   for (int d = 0; d < 3; ++d) {
     PooledAxis& axis = a.axes[d];
     axis = windows.axes[d];
-    lists.add(axis.begin, axis.per_outer ? axis.out * a.n_outer : axis.out);
+    lists.add(axis.begin, axis.per_outer ? axis.out * a.n_outer : int64_t(axis.out));
     lists.add(axis.count, axis.out);
     lists.add(axis.divisor, axis.out);
     lists.add(axis.low, axis.in);
@@ -112,6 +121,7 @@ void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, c
   a.numel = y.numel();
   a.inner = inner;
   a.is_pick = is_pick;
+  a.n_results = elements_of_one(int64_t(axes[0].out) * axes[1].out * axes[2].out * inner);
   a.x = x.address();
   a.to = y.address();
   Lists lists;

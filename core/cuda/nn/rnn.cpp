@@ -218,7 +218,7 @@ struct Call {
 };
 
 void* data_of(const TensorList& list, size_t i) {
-  return i < list.size() && list[i].defined() ? list[i].data() : nullptr;
+  return i < list.size() && list[i].defined() ? list[i].address() : nullptr;
 }
 size_t n_states(const RnnStack& s) { return s.mode == cpu::RnnMode::Lstm ? 2 : 1; }
 
@@ -239,8 +239,8 @@ RnnTape rnn(const RnnStack& stack, const TensorList& inputs, const TensorList& o
   tape.weights = bytes_on(device, static_cast<int64_t>(network.weight_bytes));
   for (size_t i = 0; i < network.offsets.size(); ++i) {
     const Tensor& parameter = inputs[1 + n_states(stack) + i];
-    backend_of(device).copy_bytes(tape.weights.data() + network.offsets[i], device,
-                                  parameter.data(), device,
+    backend_of(device).copy_bytes(tape.weights.address() + network.offsets[i], device,
+                                  parameter.address(), device,
                                   parameter.numel() * parameter.itemsize());
   }
   auto [workspace_bytes, reserve_bytes] = call.temporary_bytes(is_training);
@@ -249,13 +249,13 @@ RnnTape rnn(const RnnStack& stack, const TensorList& inputs, const TensorList& o
   bool has_cells = n_states(stack) == 2;
   cudnn::check_status(
       functions().forward(call.handle, network.desc, is_training ? kTraining : kInference, nullptr,
-                          call.x.get(), inputs[0].data(), call.y.get(), outputs[0].data(),
-                          call.h.get(), inputs[1].data(), outputs[1].data(), call.c.get(),
-                          has_cells ? inputs[2].data() : nullptr,
-                          has_cells ? outputs[2].data() : nullptr, network.weight_bytes,
-                          tape.weights.data(), static_cast<size_t>(workspace_bytes),
+                          call.x.get(), inputs[0].address(), call.y.get(), outputs[0].address(),
+                          call.h.get(), inputs[1].address(), outputs[1].address(), call.c.get(),
+                          has_cells ? inputs[2].address() : nullptr,
+                          has_cells ? outputs[2].address() : nullptr, network.weight_bytes,
+                          tape.weights.address(), static_cast<size_t>(workspace_bytes),
                           workspace.data(), is_training ? static_cast<size_t>(reserve_bytes) : 0,
-                          is_training ? tape.reserve.data() : nullptr),
+                          is_training ? tape.reserve.address() : nullptr),
       "cudnnRNNForward");
   return tape;
 }
@@ -269,31 +269,33 @@ TensorList rnn_backward(const RnnStack& stack, const TensorList& inputs, const T
   Workspace workspace(device, workspace_bytes);
   // Backward writes to it, and may be run again.
   Tensor reserve = bytes_on(device, reserve_bytes);
-  backend_of(device).copy_bytes(reserve.data(), device, tape.reserve.data(), device, reserve_bytes);
+  backend_of(device).copy_bytes(reserve.address(), device, tape.reserve.address(), device,
+                                reserve_bytes);
   auto empty_of = [](const Tensor& x) { return empty(x.sizes(), x.dtype(), x.device()); };
   TensorList results = {empty_of(inputs[0])};
   for (size_t i = 1; i <= n_states(stack); ++i) results.push_back(empty_of(inputs[i]));
   bool has_cells = n_states(stack) == 2;
-  const void* cells = has_cells ? inputs[2].data() : nullptr;
+  const void* cells = has_cells ? inputs[2].address() : nullptr;
   size_t weight_bytes = network.weight_bytes;
   cudnn::check_status(
       functions().backward_data(
-          call.handle, network.desc, nullptr, call.y.get(), y.data(), grads[0].data(), call.x.get(),
-          results[0].data(), call.h.get(), inputs[1].data(), data_of(grads, 1), results[1].data(),
-          call.c.get(), cells, has_cells ? data_of(grads, 2) : nullptr,
-          has_cells ? results[2].data() : nullptr, weight_bytes, tape.weights.data(),
+          call.handle, network.desc, nullptr, call.y.get(), y.address(), grads[0].address(),
+          call.x.get(), results[0].address(), call.h.get(), inputs[1].address(), data_of(grads, 1),
+          results[1].address(), call.c.get(), cells, has_cells ? data_of(grads, 2) : nullptr,
+          has_cells ? results[2].address() : nullptr, weight_bytes, tape.weights.address(),
           static_cast<size_t>(workspace_bytes), workspace.data(),
-          static_cast<size_t>(reserve_bytes), reserve.data()),
+          static_cast<size_t>(reserve_bytes), reserve.address()),
       "cudnnRNNBackwardData");
   DType dtype = inputs[0].dtype();
   int64_t itemsize = item_size(dtype);
   Tensor all = zeros({static_cast<int64_t>(weight_bytes) / itemsize}, dtype, device);
-  cudnn::check_status(functions().backward_weights(
-                          call.handle, network.desc, kAddGradients, nullptr, call.x.get(),
-                          inputs[0].data(), call.h.get(), inputs[1].data(), call.y.get(), y.data(),
-                          weight_bytes, all.data(), static_cast<size_t>(workspace_bytes),
-                          workspace.data(), static_cast<size_t>(reserve_bytes), reserve.data()),
-                      "cudnnRNNBackwardWeights");
+  cudnn::check_status(
+      functions().backward_weights(call.handle, network.desc, kAddGradients, nullptr, call.x.get(),
+                                   inputs[0].address(), call.h.get(), inputs[1].address(),
+                                   call.y.get(), y.address(), weight_bytes, all.address(),
+                                   static_cast<size_t>(workspace_bytes), workspace.data(),
+                                   static_cast<size_t>(reserve_bytes), reserve.address()),
+      "cudnnRNNBackwardWeights");
   for (size_t i = 0; i < network.offsets.size(); ++i) {
     const Tensor& parameter = inputs[results.size()];
     results.push_back(from_storage(all.storage(), dtype, parameter.sizes(),

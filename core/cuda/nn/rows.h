@@ -20,15 +20,25 @@ inline int lanes_of(int64_t size, int64_t inner) {
   while (lanes < most && lanes * kPerLane < size) lanes *= 2;
   return static_cast<int>(lanes);
 }
-// The same for kernels that hold a row of neighbours in registers: each thread as much as it can,
-// so that its loads wait together, where the row is long enough for a few threads.
-inline int held_lanes(int64_t size, DType dtype) {
-  constexpr int kHeldVectors = 4, kFewest = 16, kVectorBytes = 16;
-  int lanes = lanes_of(size, 1);
+inline bool is_aligned(const void* data) {
+  return reinterpret_cast<uintptr_t>(data) % kVectorBytes == 0;
+}
+// Whether rows that begin at x fit into so many vectors of each of their threads.
+inline bool can_hold(const RowShape& rows, DType dtype, int n_vectors, const void* x) {
   int64_t per_vector = kVectorBytes / item_size(dtype);
-  if (size % per_vector != 0 || size / per_vector > int64_t(lanes) * kHeldVectors) return lanes;
-  while (lanes > kFewest && size / per_vector <= int64_t(lanes) / 2 * kHeldVectors) lanes /= 2;
-  return lanes;
+  return rows.inner == 1 && is_aligned(x) && rows.size % per_vector == 0 &&
+         rows.size / per_vector <= int64_t(rows.n_lanes) * n_vectors;
+}
+// The threads for rows that may be held: each as much as it can, so that its loads wait together,
+// where the row is long enough for a few threads.
+inline int held_lanes(int64_t size, DType dtype, int n_vectors) {
+  constexpr int kFewest = 16;
+  RowShape rows{1, size, 1, lanes_of(size, 1)};
+  if (!can_hold(rows, dtype, n_vectors, nullptr)) return rows.n_lanes;
+  while (rows.n_lanes > kFewest &&
+         can_hold({1, size, 1, rows.n_lanes / 2}, dtype, n_vectors, nullptr))
+    rows.n_lanes /= 2;
+  return rows.n_lanes;
 }
 inline Grid grid_of(const RowShape& shape) {
   return {ceil_div(shape.n_rows, int64_t(kKernelThreads / shape.n_lanes)), 1};

@@ -197,9 +197,9 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
   int index = x.device().index;
   Job job{which, x.dtype(), read_dtype, values.dtype()};
   LongReduceArguments a{};
-  a.data = x.data();
-  a.values = values.data();
-  a.seconds = seconds.defined() ? seconds.data() : nullptr;
+  a.data = x.address();
+  a.values = values.address();
+  a.seconds = seconds.defined() ? seconds.address() : nullptr;
   a.numbers = {params.p, params.divisor, params.takes_root};
   set_axes(a, x, mask, keeps_order(which));
   Entry entry = choose_entry(a, x.itemsize());

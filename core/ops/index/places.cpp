@@ -164,7 +164,7 @@ Tensor weighted_positions_on_cuda(const Tensor& x, const std::vector<Dims>& weig
   int64_t n_rows = static_cast<int64_t>(weights.size()), n = places.numel();
   Tensor out = empty({n_rows, n}, DType::Int64, x.device());
   for (int64_t j = 0; j < n_rows; ++j)
-    cuda::sum_positions(out.data_as<int64_t>() + j * n, places, x.sizes(), weights[j]);
+    cuda::sum_positions(out.address_as<int64_t>() + j * n, places, x.sizes(), weights[j]);
   return out;
 }
 

@@ -78,7 +78,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
       if (sizes.size() != 2) grads[0] = reshape(grads[0], sizes);
     }
     if (need[1]) grads[1] = mm(t(rows), conj(as_rows(x)));
-    if (need[2]) grads[2] = sum_to_size(rows, {n_bias});
+    // No view of a sum, which could not become the gradient of the bias without a copy.
+    if (need[2]) grads[2] = n_bias == rows.size(1) ? sum(rows, {0}) : sum_to_size(rows, {n_bias});
     return grads;
   };
   return record(name, y, {x, weight, bias}, std::move(backward));

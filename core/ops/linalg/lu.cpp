@@ -13,8 +13,8 @@ Lu factor_lu(const Tensor& a) {
             empty(batch_of(a), DType::Int32, a.device())};
   visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    factor::lu(a.device(), n_matrices(a), m, n, result.lu.data_as<T>(),
-               result.pivots.data_as<int32_t>(), result.info.data_as<int32_t>());
+    factor::lu(a.device(), n_matrices(a), m, n, result.lu.address_as<T>(),
+               result.pivots.address_as<int32_t>(), result.info.address_as<int32_t>());
   });
   return result;
 }
@@ -198,8 +198,8 @@ Tensor apply_lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, b
   Tensor factors = as_columns(lu), swaps = contiguous(pivots);
   visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    factor::lu_solve(x.device(), n_matrices(x), x.size(-2), x.size(-1), factors.data_as<T>(),
-                     swaps.data_as<int32_t>(), x.data_as<T>(), op);
+    factor::lu_solve(x.device(), n_matrices(x), x.size(-2), x.size(-1), factors.address_as<T>(),
+                     swaps.address_as<int32_t>(), x.address_as<T>(), op);
   });
   if (is_left) return x;
   return transposed(is_conjugated ? conj(x) : x);

@@ -59,11 +59,11 @@ void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor
       gemm.k = a.size(-1);
       gemm.alpha = alpha.to<Wide<T>>();
       gemm.beta = beta.to<Wide<T>>();
-      gemm.a = ma.tensor.template data_as<T>();
+      gemm.a = ma.tensor.template address_as<T>();
       gemm.lda = ma.ld;
-      gemm.b = mb.tensor.template data_as<T>();
+      gemm.b = mb.tensor.template address_as<T>();
       gemm.ldb = mb.ld;
-      gemm.c = out.data_as<T>();
+      gemm.c = out.address_as<T>();
       gemm.ldc = std::max<int64_t>(out.size(-1), 1);
       if (out.dim() == 3) {
         gemm.n_batch = out.size(0);
@@ -74,7 +74,7 @@ void run_matmul(const char* op, const Tensor& out, const Tensor& a, const Tensor
       if (out.is_cpu()) {
         products::gemm(gemm);
       } else {
-        cuda::gemm(gemm, out.device(), bias.defined() ? bias.data_as<T>() : nullptr);
+        cuda::gemm(gemm, out.device(), bias.defined() ? bias.address_as<T>() : nullptr);
       }
     }
   });

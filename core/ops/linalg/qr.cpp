@@ -18,8 +18,8 @@ Reflectors factor_qr(const Tensor& x) {
       empty(with_column(batch_of(x), std::min(x.size(-2), x.size(-1))), x.dtype(), x.device())};
   visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    factor::qr(x.device(), n_matrices(x), x.size(-2), x.size(-1), result.a.data_as<T>(),
-               result.tau.data_as<T>());
+    factor::qr(x.device(), n_matrices(x), x.size(-2), x.size(-1), result.a.address_as<T>(),
+               result.tau.address_as<T>());
   });
   return result;
 }
@@ -34,8 +34,8 @@ Tensor product_of(const Tensor& a, const Tensor& tau, int64_t columns) {
   Tensor factors = contiguous(tau);
   visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    factor::reflectors_to_q(a.device(), n_matrices(a), m, columns, k, q.data_as<T>(),
-                            factors.data_as<T>());
+    factor::reflectors_to_q(a.device(), n_matrices(a), m, columns, k, q.address_as<T>(),
+                            factors.address_as<T>());
   });
   return q;
 }
@@ -145,8 +145,8 @@ Tensor ormqr(const Tensor& a, const Tensor& tau, const Tensor& c, bool is_left,
     using T = typename decltype(tag)::type;
     char op = !is_transposed ? 'N' : is_complex_v<T> ? 'C' : 'T';
     factor::multiply_by_q(c.device(), n_matrices(c), c.size(-2), c.size(-1), k,
-                          reflectors.data_as<T>(), factors.data_as<T>(), y.data_as<T>(), is_left,
-                          op);
+                          reflectors.address_as<T>(), factors.address_as<T>(), y.address_as<T>(),
+                          is_left, op);
   });
   return y;
 }

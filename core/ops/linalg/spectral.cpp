@@ -69,8 +69,9 @@ Eigh eigh(const Tensor& a, const std::string& uplo, bool with_vectors) {
   }
   visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    factor::eigh(a.device(), n_matrices(a), a.size(-1), v.data_as<T>(),
-                 w.data_as<products::RealOf<T>>(), info.data_as<int32_t>(), is_upper, with_vectors);
+    factor::eigh(a.device(), n_matrices(a), a.size(-1), v.address_as<T>(),
+                 w.address_as<products::RealOf<T>>(), info.address_as<int32_t>(), is_upper,
+                 with_vectors);
   });
   check_info(op, info, no_convergence);
   if (!with_vectors) return {w, empty({0}, a.dtype(), a.device())};
@@ -188,9 +189,9 @@ Svd svd(const Tensor& a, bool is_full, bool with_vectors) {
   Tensor copy = copy_columns(detach(a)), info = empty(batch, DType::Int32, device);
   visit_lapack(a, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    factor::svd(a.device(), n_matrices(a), m, n, copy.data_as<T>(),
-                with_vectors ? y.u.data_as<T>() : nullptr, y.s.data_as<products::RealOf<T>>(),
-                y.vh.data_as<T>(), info.data_as<int32_t>(), !is_full);
+    factor::svd(a.device(), n_matrices(a), m, n, copy.address_as<T>(),
+                with_vectors ? y.u.address_as<T>() : nullptr, y.s.address_as<products::RealOf<T>>(),
+                y.vh.address_as<T>(), info.address_as<int32_t>(), !is_full);
   });
   check_info(op, info, no_convergence);
   if (!with_vectors) return y;

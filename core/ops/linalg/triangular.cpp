@@ -14,7 +14,7 @@ Tensor apply_triangular(const Tensor& a, const Tensor& b, products::Triangle for
   visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     factor::triangular_solve(x.device(), n_matrices(x), x.size(-2), x.size(-1),
-                             triangle.data_as<T>(), x.data_as<T>(), form);
+                             triangle.address_as<T>(), x.address_as<T>(), form);
   });
   return x;
 }
@@ -105,8 +105,8 @@ nb::tuple cholesky_ex(const Tensor& a, bool is_upper, bool check_errors, bool is
     y = copy_columns(is_upper ? adjoint(a) : a);
     visit_lapack(a, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      factor::cholesky(a.device(), n_matrices(a), a.size(-1), y.data_as<T>(),
-                       info.data_as<int32_t>());
+      factor::cholesky(a.device(), n_matrices(a), a.size(-1), y.address_as<T>(),
+                       info.address_as<int32_t>());
     });
     if (check_errors) check_info(op, info, not_positive);
     clear_above(y);

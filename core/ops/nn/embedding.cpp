@@ -207,8 +207,8 @@ Bags bags_of(const Tensor& indices, const Tensor& offsets, const BagOptions& opt
   } else {
     bags.begins.push_back(n);
   }
-  check(offsets.numel() == 0 || offset[0] == 0, "embedding_bag: expected offsets[0] to be 0, got ",
-        offset[0], ".");
+  check(offsets.numel() == 0 || bags.begins[0] == 0,
+        "embedding_bag: expected offsets[0] to be 0, got ", bags.begins[0], ".");
   for (int64_t b = 0; b < n_bags; ++b)
     check(bags.begins[b] <= bags.begins[b + 1],
           "embedding_bag: expected offsets that increase up to ", n,

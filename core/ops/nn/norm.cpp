@@ -114,14 +114,12 @@ TensorList row_norm_gradients(const cuda::RowNorm& norm, const Tensor& g, const 
     grads[0] = empty(norm.x.sizes(), norm.x.dtype(), norm.x.device());
     cuda::row_norm_backward(norm, g, grads[0]);
   }
-  if (need[1] || need[2]) {
-    Tensor sums = sum(cuda::row_norm_sums(norm, g), {0});
-    auto part = [&](int64_t i, const Tensor& parameter) {
-      return cast_to(reshape(select(sums, 0, i), parameter.sizes()), parameter.dtype());
-    };
-    if (need[1]) grads[1] = part(1, weight);
-    if (need[2]) grads[2] = part(0, bias);
-  }
+  auto gradient_of = [&](const Tensor& parameter) {
+    return empty(parameter.sizes(), parameter.dtype(), parameter.device());
+  };
+  if (need[1]) grads[1] = gradient_of(weight);
+  if (need[2]) grads[2] = gradient_of(bias);
+  if (need[1] || need[2]) cuda::row_norm_parameters(norm, g, grads[1], grads[2]);
   return grads;
 }
 
@@ -215,8 +213,9 @@ NormResult norm_of_rows(const char* node, const Tensor& input, const Dims& shape
   Device device = input.device();
   Dims per_row = input.sizes();
   for (int64_t d : view.over) per_row[d] = 1;
-  Tensor mean = is_centered ? zeros(per_row, wide, device) : Tensor(), rstd, y;
+  Tensor mean = is_centered ? empty(per_row, wide, device) : Tensor(), rstd, y;
   if (input.numel() == 0) {
+    if (is_centered) mean = zeros(per_row, wide, device);
     rstd = full(per_row, std::numeric_limits<double>::quiet_NaN(), wide, device);
     y = empty(input.sizes(), input.dtype(), device);
   } else if (!input.is_cpu()) {
@@ -258,6 +257,8 @@ NormResult native_layer_norm(const Tensor& x, const Dims& shape, const OptionalT
   DType dtype = check_parameters("layer_norm", x, {{"weight", weight}, {"bias", bias}});
   auto [y, mean, rstd] =
       norm_of_rows("NativeLayerNormBackward0", x, shape, weight, bias, eps, true);
+  // A GPU keeps them in the dtype of its sums.
+  if (!x.is_cpu()) return {y, mean, rstd};
   return {y, cast_to(mean, dtype), cast_to(rstd, dtype)};
 }
 

@@ -36,14 +36,24 @@ cpu::PoolShape shape_of(const PoolPlan& plan, const Tensor& x) {
 cuda::PoolWindows windows_on_gpu(const PoolPlan& plan, const Tensor& x,
                                  std::vector<std::vector<int64_t>>& elements) {
   cpu::PoolShape shape = shape_of(plan, x);
-  cuda::PoolWindows windows = {{}, shape.n_outer, shape.inner, plan.divisor};
+  cuda::PoolWindows windows = {
+      {}, shape.n_outer, shape.inner, plan.divisor, shape.n_in * shape.inner, shape.inner};
   elements.resize(6);
   for (int d = 0; d < 3; ++d) {
     const PoolAxis& a = plan.axes[d];
     PooledAxis& to = windows.axes[d];
-    to = {a.in, a.out, a.step, a.stride, a.start, a.size, {}, {}, {}, {}, {}, false, a.per_outer};
+    windows.n_windows *= a.out;
+    to.in = a.in;
+    to.out = a.out;
+    to.per_outer = a.per_outer;
     to.counts_padding = a.divisor != a.count;
-    if (a.stride > 0) continue;
+    to.step = a.step;
+    if (a.stride > 0) {
+      to.stride = a.stride;
+      to.start = static_cast<int>(a.start);
+      to.size = static_cast<int>(a.size);
+      continue;
+    }
     std::vector<int64_t>&low = elements[2 * d], &high = elements[2 * d + 1];
     low.assign(a.in, a.per_outer ? 0 : a.out);
     high.assign(a.in, a.per_outer ? a.out : 0);

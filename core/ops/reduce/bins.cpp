@@ -28,6 +28,9 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
   if (sorter.defined())
     check(sorter.sizes() == sequence.sizes() && sorter.dtype() == DType::Int64, op,
           ": expected sorter as int64 of shape ", sequence.sizes(), ", got ", sorter, ".");
+  check(sequence.device() == input.device() || input->is_wrapped_number, op,
+        ": expected the sequence and the values on one device, got ", sequence, " and ", input,
+        ".");
   Tensor places = empty(input.sizes(), DType::Int64, input.device());
   if (input.numel() > 0) {
     DType dtype = result_type({sequence, input});
@@ -38,7 +41,6 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
     Tensor values = contiguous(to_dtype(input, dtype));
     int64_t n = sequence.size(-1), width = is_one ? values.numel() : values.size(-1);
     if (!values.is_cpu()) {
-      check_same_device(op, {ordered, values});
       cuda::search_sorted(places, ordered, values, n, width, is_right);
       return as_int32 ? to_dtype(places, DType::Int32) : places;
     }

@@ -86,7 +86,7 @@ void copy_across(const Tensor& dst, const Tensor& src) {
   Tensor from = contiguous(to_dtype(expand(src, dst.sizes()), dst.dtype()));
   Tensor to = dst.is_contiguous() ? dst : empty(dst.sizes(), dst.dtype(), dst.device());
   Backend& backend = backend_of(dst.is_cpu() ? src.device() : dst.device());
-  backend.copy_bytes(to.data(), to.device(), from.data(), from.device(),
+  backend.copy_bytes(to.address(), to.device(), from.address(), from.device(),
                      to.numel() * to.itemsize());
   if (!to.is_same(dst)) cast_on_device(dst, to);
 }
