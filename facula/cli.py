@@ -124,8 +124,8 @@ def _warm() -> None:
         return
     from facula.cuda._warm import warm
 
-    for line in warm():
-        print(f"{'warm:':<17}{line}", flush=True)
+    for words in warm():
+        print(words, end="", flush=True)
 
 
 if __name__ == "__main__":
