@@ -62,6 +62,7 @@ SANITIZED = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-n
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
   UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc .venv-asan/bin/python -m pytest
 FORKING = tests/multiprocessing tests/utils/data
+FORKING_PAGES = $(foreach page,loader-workers custom-dataset reproducible-runs,$(page) $(page).zh)
 
 # What the sanitisers add makes the package and its memory larger than they may be. Their allocator, until
 # GCC 14, stands still in a child that is forked while another thread allocates: tests that fork have one
@@ -69,8 +70,8 @@ FORKING = tests/multiprocessing tests/utils/data
 asan: .venv-asan/built
 	$(SANITIZED) $(FORKING:%=--ignore=%) \
 	  --deselect tests/test_startup.py::test_installed_package_is_under_60_mb \
-	  --deselect 'tests/test_learn.py::test_the_programs_of_a_page_print_what_it_shows[loader-workers.md]' \
-	  --deselect 'tests/test_learn.py::test_the_programs_of_a_page_print_what_it_shows[loader-workers.zh.md]' \
+	  $(FORKING_PAGES:%=--deselect 'tests/test_learn.py::test_the_programs_of_a_page_print_what_it_shows[%.md]') \
+	  --deselect tests/test_pictures.py::test_every_picture_is_up_to_date \
 	  --deselect tests/serialization/test_hostile.py::test_memory_stays_under_twice_the_file_and_50_mb
 	FACULA_NUM_THREADS=1 $(SANITIZED) $(FORKING) \
 	  --deselect tests/utils/data/test_memory.py::test_epochs_over_many_python_objects_do_not_grow
