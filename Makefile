@@ -33,6 +33,7 @@ programs: .venv-programs/ready
 
 bench: .venv-parity/ready
 	.venv-parity/bin/python benchmarks/run.py
+	.venv-parity/bin/python -m tools.readme
 
 # What it finds is kept as a file below tests/fuzz/corpus, which the tests read again.
 # Coverage is counted only in modules that Python itself loads: hence a copy, not the editable package.
