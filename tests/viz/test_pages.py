@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 from browser import ask, browser, needs_browser
 
 import facula
-from facula import nn
+from examples.char_gpt import GPT
+from facula import nn, vision
 
 pytestmark = pytest.mark.promise("U5")
 
@@ -148,3 +150,31 @@ def test_the_page_opens_searches_and_tells_by_mouse_and_keyboard(tmp_path):
         ask(f"{element('#search')}/value", {"text": "11.a"})
         assert js("document.getElementById('count').textContent") == "1 found"
         assert js("document.querySelector('li.found').children[1].textContent") == "linear"
+
+
+def pages_of_large_models():
+    resnet = vision.models.resnet50(weights=None).eval()
+    yield "resnet50", facula.viz.graph(resnet, (1, 3, 64, 64))
+    gpt = GPT(65, context=64, n_layers=12)
+    tokens = facula.zeros(1, 64, dtype=facula.int64)
+    yield "gpt", facula.viz.graph(gpt, (tokens,))
+    yield "loss of gpt", facula.viz.graph(gpt(tokens).mean())
+
+
+@needs_browser
+def test_pages_of_large_models_open_within_two_seconds(tmp_path):
+    with browser(tmp_path) as session:
+        for name, page in pages_of_large_models():
+            path = tmp_path / f"{name}.html"
+            page.save(path)
+            start = time.monotonic()
+            ask(f"{session}/url", {"url": path.as_uri()})  # answers when the page is loaded
+            script = (
+                "document.getElementById('open').click();"
+                "document.body.getBoundingClientRect();"  # waits for the layout
+                "return document.querySelectorAll('li').length"
+            )
+            n_rows = ask(f"{session}/execute/sync", {"script": script, "args": []})
+            seconds = time.monotonic() - start
+            assert n_rows >= len(page.data["rows"])
+            assert seconds < 2, f"{name}: {n_rows} rows in {seconds:.2f} s"
