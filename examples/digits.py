@@ -117,7 +117,7 @@ def main():
     shutil.rmtree(checkpoints)  # the next start is a new training
     print(f"test accuracy: {test_accuracy:.1%}")
     print(f"weights and loss curve: {args.results.resolve()}")
-    print(f"in pictures: tensorboard --logdir {logs.resolve()}")
+    print(f"in pictures: facula view {logs.resolve()}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``facula view``: a page about a program's first loss, a model or a checkpoint."""
+"""``facula view``: a page about a program's first loss, a model, a checkpoint or a log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import webbrowser
 from pathlib import Path
 
 from facula import Tensor, _core
+from facula.serialization import CheckpointError
 from facula.viz._checkpoint import checkpoint
 from facula.viz._graph import graph
 from facula.viz._page import Page
+from facula.viz._training import training
 
 
 def main(argv: list[str]) -> None:
@@ -21,10 +23,14 @@ def main(argv: list[str]) -> None:
     """
     parser = argparse.ArgumentParser(
         prog="facula view",
-        description="Shows the graph of a program's first loss, a model, or a file of weights.",
+        description="Shows the graph of a program's first loss, a model, a file of weights, or the "
+        "curves of a training.",
+        epilog="Options stand before a program: what follows it is for the program.",
     )
     parser.add_argument(
-        "what", help="a program (train.py), a model of facula.vision (resnet50), or a checkpoint"
+        "what",
+        help="a program (train.py), a model of facula.vision (resnet50), a checkpoint, or a log: a "
+        "folder of TensorBoard's, or a table (loss.csv)",
     )
     parser.add_argument("-o", "--output", help="where to write the page (WHAT.html)")
     parser.add_argument(
@@ -34,10 +40,17 @@ def main(argv: list[str]) -> None:
     # What follows a program is for the program.
     n_own = next((i + 1 for i, word in enumerate(argv) if word.endswith(".py")), len(argv))
     options = parser.parse_args(argv[:n_own])
-    page = _page_of(options.what, argv[n_own:], options.size)
+    try:
+        page = _page_of(options.what, argv[n_own:], options.size)
+    except (CheckpointError, ModuleNotFoundError, OSError, ValueError) as error:
+        if options.what.endswith(".py"):
+            raise  # the program's own, with its lines
+        print(f"facula view: {error}", file=sys.stderr)
+        sys.exit(2)
     path = Path(options.output or f"{Path(options.what).stem}.html")
     page.save(path)
-    print(f"facula view: {path} has {len(page.data['rows'])} rows.")
+    kind = "rows" if "rows" in page.data else "curves"
+    print(f"facula view: {path} has {len(page.data[kind])} {kind}.")
     if not options.no_open and sys.stdout.isatty():
         webbrowser.open(path.resolve().as_uri())
 
@@ -45,7 +58,10 @@ def main(argv: list[str]) -> None:
 def _page_of(what: str, arguments: list[str], size: str) -> Page:
     if what.endswith(".py"):
         return _page_of_program(what, arguments)
-    if Path(what).exists():
+    path = Path(what)
+    if path.is_dir() or path.suffix == ".csv" or "tfevents" in path.name:
+        return training(what)
+    if path.exists():
         return checkpoint(what)
     from facula.vision.models import get_model, list_models
 

@@ -110,6 +110,34 @@ def test_the_command_shows_models_and_checkpoints(tmp_path):
     assert "empty.py ended without a call of backward" in run("empty.py", cwd=tmp_path).stderr
 
 
+def test_the_command_shows_logs_of_a_training(tmp_path):
+    (tmp_path / "loss.csv").write_text("step,loss,lr\n0,2.0,0.1\n1,1.0,0.1\n")
+    done = run("loss.csv", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("facula view: loss.html has 2 curves.\n", "")
+    writer = pytest.importorskip("tensorboardX").SummaryWriter(str(tmp_path / "logs"))
+    writer.add_scalar("loss", 2.0, 0)
+    writer.close()
+    assert run("logs", cwd=tmp_path).stdout == "facula view: logs.html has 1 curves.\n"
+
+
+@pytest.mark.parametrize(
+    "name, content, said",
+    [
+        ("text.pt", b"hello", "load: the file is no checkpoint"),
+        ("folder", None, "training: found no numbers over steps in 'folder'"),
+        ("gone.csv", None, "No such file or directory: 'gone.csv'"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_a_line(tmp_path, name, content, said):
+    (tmp_path / "folder").mkdir()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = run(name, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("facula view: ") and said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @needs_browser
 def test_the_page_opens_searches_and_tells_by_mouse_and_keyboard(tmp_path):
     model = nn.Sequential(*(Block() for _ in range(12)))
