@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 import webbrowser
 from pathlib import Path
@@ -66,7 +67,9 @@ def _page_of(what: str, arguments: list[str], size: str) -> Page:
     from facula.vision.models import get_model, list_models
 
     if what not in list_models():
-        print(f"facula view: there is no file {what}, and no such model.", file=sys.stderr)
+        close = difflib.get_close_matches(what, list_models())
+        hint = f" Was {' or '.join(close)} meant?" if close else ""
+        print(f"facula view: there is no file {what}, and no such model.{hint}", file=sys.stderr)
         sys.exit(2)
     return graph(get_model(what).eval(), tuple(int(n) for n in size.split(",")))
 

@@ -105,7 +105,8 @@ def test_the_command_shows_models_and_checkpoints(tmp_path):
     assert "squeezenet1_1.html has" in done.stdout
     done = run("nothing", cwd=tmp_path)
     assert done.returncode == 2
-    assert "there is no file nothing, and no such model" in done.stderr
+    assert done.stderr == "facula view: there is no file nothing, and no such model.\n"
+    assert "no such model. Was resnet50 or resnet" in run("resnet5", cwd=tmp_path).stderr
     (tmp_path / "empty.py").write_text("x = 1\n")
     assert "empty.py ended without a call of backward" in run("empty.py", cwd=tmp_path).stderr
 
