@@ -57,9 +57,9 @@ def main(argv: list[str]) -> None:
 
 
 def _page_of(what: str, arguments: list[str], size: str) -> Page:
-    if what.endswith(".py"):
-        return _page_of_program(what, arguments)
     path = Path(what)
+    if path.suffix == ".py" and path.exists():
+        return _page_of_program(what, arguments)
     if path.is_dir() or path.suffix == ".csv" or "tfevents" in path.name:
         return training(what)
     if path.exists():

@@ -127,6 +127,7 @@ def test_the_command_shows_logs_of_a_training(tmp_path):
         ("text.pt", b"hello", "load: the file is no checkpoint"),
         ("folder", None, "training: found no numbers over steps in 'folder'"),
         ("gone.csv", None, "No such file or directory: 'gone.csv'"),
+        ("gone.py", None, "there is no file gone.py"),
     ],
 )
 def test_what_cannot_be_shown_is_told_in_a_line(tmp_path, name, content, said):
