@@ -26,7 +26,10 @@ _N_EDGE = 5  # rows and columns at each end of a table
 _MAX_SIDE = 192  # pixels of a picture, and how large the smallest one is drawn
 _MAX_IMAGES = 8
 _MAX_MODULES = 2000
-_CELL = "text-align:right;font-family:monospace;padding:.1em .5em;border:1px solid #8884"
+_CELL = (
+    "text-align:right;white-space:nowrap;font-family:monospace;padding:.1em .5em;"
+    "border:1px solid #8884"
+)
 
 _Item = TypeVar("_Item")
 
