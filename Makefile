@@ -33,6 +33,7 @@ programs: .venv-programs/ready
 
 bench: .venv-parity/ready
 	.venv-parity/bin/python benchmarks/run.py
+	.venv-parity/bin/python -m tools.readme
 
 # What it finds is kept as a file below tests/fuzz/corpus, which the tests read again.
 # Coverage is counted only in modules that Python itself loads: hence a copy, not the editable package.
@@ -62,16 +63,17 @@ SANITIZED = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-n
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
   UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc .venv-asan/bin/python -m pytest
 FORKING = tests/multiprocessing tests/utils/data
+FORKING_PAGES = $(foreach page,loader-workers custom-dataset reproducible-runs,$(page) $(page).zh)
 
 # What the sanitisers add makes the package and its memory larger than they may be, and they end a process
-# that a signal hits in their own way. Their allocator, until
-# GCC 14, stands still in a child that is forked while another thread allocates: tests that fork have one
-# thread of the core's, and each fork waits for Python's threads to come to rest.
+# that a signal hits in their own way. Their allocator, until GCC 14, stands still in a child that is forked
+# while another thread allocates: tests that fork have one thread of the core's, and each fork waits for
+# Python's threads to come to rest.
 asan: .venv-asan/built
 	$(SANITIZED) $(FORKING:%=--ignore=%) \
 	  --deselect tests/test_startup.py::test_installed_package_is_under_60_mb \
-	  --deselect 'tests/test_learn.py::test_the_programs_of_a_page_print_what_it_shows[loader-workers.md]' \
-	  --deselect 'tests/test_learn.py::test_the_programs_of_a_page_print_what_it_shows[loader-workers.zh.md]' \
+	  $(FORKING_PAGES:%=--deselect 'tests/test_learn.py::test_the_programs_of_a_page_print_what_it_shows[%.md]') \
+	  --deselect tests/test_pictures.py::test_every_picture_is_up_to_date \
 	  --deselect tests/serialization/test_hostile.py::test_memory_stays_under_twice_the_file_and_50_mb \
 	  --deselect tests/serialization/test_modules.py::test_no_attribute_of_a_file_crashes_a_module \
 	  --deselect 'tests/programs/test_launch.py::test_programs_end_as_under_python[signal]'

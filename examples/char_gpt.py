@@ -6,6 +6,8 @@ Any text file will do; without one it reads the documentation of this project.
 import argparse
 from pathlib import Path
 
+from tqdm import tqdm
+
 import facula
 from facula import nn, optim
 from facula.nn import functional as F
@@ -79,7 +81,7 @@ def train(text, n_steps, context=64, batch_size=16, device="cpu"):
     optimizer = optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
     scheduler = optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=n_steps)
     losses = []
-    for _ in range(n_steps):
+    for _ in tqdm(range(n_steps), "training", unit="step", disable=None):
         starts = facula.randint(0, len(data) - context, (batch_size, 1), device=device)
         batch = data[starts + facula.arange(context + 1, device=device)]
         logits = model(batch[:, :-1])

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from tqdm import tqdm
+
 import facula
 from examples.digits import load_digits
 from facula import nn, optim
@@ -59,7 +61,7 @@ def train(n_epochs, batch_size=64):
     g_optimizer = optim.Adam(generator.parameters(), lr=1e-3, betas=(0.5, 0.999))
     d_optimizer = optim.Adam(discriminator.parameters(), lr=1e-3, betas=(0.5, 0.999))
     losses = []
-    for _ in range(n_epochs):
+    for _ in tqdm(range(n_epochs), "training", unit="epoch", disable=None):
         for batch in facula.randperm(len(images)).split(batch_size):
             real = images[batch]
             fake = generator(facula.randn(len(real), N_LATENT, 1, 1))

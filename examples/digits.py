@@ -64,7 +64,10 @@ def train(folder, logs, n_epochs, batch_size, seed):
     checkpoints = Checkpoints(folder / f"{n_epochs}-{batch_size}-{seed}", keep_last=2, **parts)
     state = checkpoints.restore() or {"step": 0, "losses": []}
     done, losses = state["step"], state["losses"]
-    progress = tqdm(range(done, n_epochs), "training", n_epochs, initial=done, unit="epoch")
+    if done:
+        print(f"going on after epoch {done} of {n_epochs}")
+    options = {"initial": done, "unit": "epoch", "disable": None}  # no bar without a terminal
+    progress = tqdm(range(done, n_epochs), "training", n_epochs, **options)
     # What was logged after the checkpoint is hidden: it comes again.
     writer = SummaryWriter(logs, purge_step=len(losses) + 1)
     with progress as epochs, writer:
@@ -114,7 +117,7 @@ def main():
     shutil.rmtree(checkpoints)  # the next start is a new training
     print(f"test accuracy: {test_accuracy:.1%}")
     print(f"weights and loss curve: {args.results.resolve()}")
-    print(f"in pictures: tensorboard --logdir {logs.resolve()}")
+    print(f"in pictures: facula view {logs.resolve()}")
 
 
 if __name__ == "__main__":

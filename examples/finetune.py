@@ -85,7 +85,7 @@ def train(model, batches, val, n_epochs, lr=0.003):
     """The losses of all steps, and the accuracy on ``val``."""
     optimizer = optim.Adam(model.fc.parameters(), lr=lr)
     losses = []
-    with tqdm(range(n_epochs), "training", unit="epoch") as epochs:
+    with tqdm(range(n_epochs), "training", unit="epoch", disable=None) as epochs:
         for _ in epochs:
             model.train()
             for images, labels in batches:

@@ -6,6 +6,8 @@ a few nodes are labelled; the network finds the rest by who knows whom.
 
 import argparse
 
+from tqdm import tqdm
+
 import facula
 from facula import nn, optim
 from facula.nn import functional as F
@@ -72,7 +74,7 @@ def train(n_steps, n_labelled=30):
     unknown = facula.ones(len(labels), dtype=facula.bool).index_fill(0, known, False)
     model = Net(features.size(1), int(labels.max()) + 1)
     optimizer = optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-    for _ in range(n_steps):
+    for _ in tqdm(range(n_steps), "training", unit="step", disable=None):
         loss = F.cross_entropy(model(features, edges)[known], labels[known])
         optimizer.zero_grad()
         loss.backward()

@@ -7,6 +7,8 @@ import argparse
 import math
 from pathlib import Path
 
+from tqdm import tqdm
+
 import facula
 from examples.char_gpt import TEXTS
 from facula import nn, optim
@@ -48,7 +50,7 @@ def train(text, n_words, n_epochs, n_columns=16, length=20):
     model = LanguageModel(n_words)
     optimizer = optim.Adam(model.parameters(), lr=5e-3)
     perplexities = []
-    for _ in range(n_epochs):
+    for _ in tqdm(range(n_epochs), "training", unit="epoch", disable=None):
         state, total, n = None, 0.0, 0
         for begin in range(0, len(columns) - 1, length):
             piece = columns[begin : begin + length + 1]

@@ -6,6 +6,8 @@ The cart is a few lines of physics below, so that nothing needs to be installed.
 import argparse
 import math
 
+from tqdm import tqdm
+
 import facula
 from facula import nn, optim
 from facula.distributions import Categorical
@@ -54,7 +56,7 @@ def train(n_episodes, discount=0.99):
     policy = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 2))
     optimizer = optim.Adam(policy.parameters(), lr=1e-2)
     cart, lengths = Cart(), []
-    for _ in range(n_episodes):
+    for _ in tqdm(range(n_episodes), "training", unit="episode", disable=None):
         chosen = play(policy, cart)
         # What an action was worth: the rewards after it, later ones counting less.
         returns, total = [], 0.0

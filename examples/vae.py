@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from tqdm import tqdm
+
 import facula
 from examples.digits import load_digits
 from facula import nn, optim
@@ -43,7 +45,7 @@ def train(n_epochs, batch_size=64):
     optimizer = optim.Adam(model.parameters(), lr=2e-3)
     prior = Normal(0.0, 1.0)
     bounds = []
-    for _ in range(n_epochs):
+    for _ in tqdm(range(n_epochs), "training", unit="epoch", disable=None):
         total = 0.0
         for batch in facula.randperm(len(images)).split(batch_size):
             x = images[batch]

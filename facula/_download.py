@@ -10,9 +10,11 @@ import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from http.client import HTTPException
-from typing import Any, BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from facula._progress import bar
 
 _CHUNK = 1 << 18
 _TIMEOUT_S = 60  # how long a connection may deliver nothing
@@ -50,7 +52,7 @@ def fetch(
         urls: where the file is; where there are several, the first that answers is used.
         path: where to put the file. Its folder is made.
         checksum: name of a hash function, and how the content's hash begins.
-        progress: show a bar on stderr, if tqdm is installed.
+        progress: say on stderr what is fetched, with a bar if a person is watching.
         max_redirects: how often a server may send elsewhere.
     """
     urls = [urls] if isinstance(urls, str) else list(urls)
@@ -195,27 +197,13 @@ class _Transfer:
             self._version = answer.get("ETag") or answer.get("Last-Modified") or ""
             length = answer.get("Content-Length")
             total = None if length is None else start + int(length)
-            with _bar(os.path.basename(self._path), total, start, self._progress) as advance:
+            name = os.path.basename(self._path)
+            with bar(name, total, start=start, is_shown=self._progress) as advance:
                 while chunk := response.read(_CHUNK):
                     file.write(chunk)
                     advance(len(chunk))
         if total is not None and file.tell() < total:
             raise ConnectionError(f"the connection ended at byte {file.tell()} of {total}")
-
-
-@contextlib.contextmanager
-def _bar(name: str, total: int | None, start: int, progress: bool) -> Iterator[Any]:
-    if progress:
-        try:
-            from tqdm import tqdm  # type: ignore[import-untyped, unused-ignore]
-        except ImportError:
-            progress = False
-    if not progress:
-        yield lambda n: None
-        return
-    sizes = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
-    with tqdm(total=total, initial=start, desc=name, **sizes) as bar:
-        yield bar.update
 
 
 def _raise(failures: Sequence[tuple[str, Exception]], path: str) -> NoReturn:

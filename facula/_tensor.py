@@ -403,6 +403,12 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
         return self.copy_(other).detach()
 
 
+def _repr_html(self: Tensor) -> str | None:
+    from facula.viz._notebook import tensor_html  # only notebooks ask for it
+
+    return tensor_html(self)
+
+
 def _grad_dtype(self: Tensor) -> _core.dtype:
     """The dtype of this leaf's gradient, which is that of the leaf.
 
@@ -524,6 +530,7 @@ for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 for _name in (*OLDER_FUNCTIONS, "masked_copy_"):
     attach(_name, _older_method(_name))
+setattr(Tensor, "_repr_html_", _repr_html)  # noqa: B010  (no operation: modes do not see it)
 Tensor._make_subclass = staticmethod(_core._make_subclass)
 attach("register_hook", register_hook, reads_memory=True)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, reads_memory=True)

@@ -172,6 +172,13 @@ class _ComplexFormat:
 _Format = _NumberFormat | _ComplexFormat
 
 
+def number_format(tensor: Tensor, values: list[Any]) -> _Format:
+    """What writes the numbers of a tensor, chosen for those that are shown."""
+    if tensor.is_complex():
+        return _ComplexFormat(values)
+    return _NumberFormat(values, tensor.is_floating_point())
+
+
 def _flatten(nested: Any, dim: int) -> list[Any]:
     if dim == 0:
         return [nested]
@@ -222,12 +229,7 @@ def _contents_str(tensor: Tensor, indent: int) -> str:
     is_summary = tensor.numel() > _options.threshold
     shown = _edges(tensor) if is_summary else tensor
     nested = shown.tolist()
-    values = _flatten(nested, shown.dim())
-    form: _Format
-    if tensor.is_complex():
-        form = _ComplexFormat(values)
-    else:
-        form = _NumberFormat(values, tensor.is_floating_point())
+    form = number_format(tensor, _flatten(nested, shown.dim()))
     return _nested_str(nested, tuple(tensor.shape), is_summary, indent, form)
 
 

@@ -115,7 +115,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     commands.add_parser("run", help="run a PyTorch program, unchanged: facula run script.py ...")
     commands.add_parser("doctor", help="run a program and tell of its silent mistakes")
-    commands.add_parser("view", help="a page about a program's loss, a model or a checkpoint")
+    commands.add_parser(
+        "view", help="a page about a program's loss, a model, a checkpoint or a log"
+    )
     arguments = parser.parse_args(words)
     print(info())
     if arguments.command == "info" and arguments.warm:
@@ -128,8 +130,8 @@ def _warm() -> None:
         return
     from facula.cuda._warm import warm
 
-    for line in warm():
-        print(f"{'warm:':<17}{line}", flush=True)
+    for words in warm():
+        print(words, end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def download_url_to_file(
         url: where the file is.
         dst: where to put the file; its folder is made.
         hash_prefix: how the file's SHA-256 hash must begin, in hexadecimal.
-        progress: show a bar on stderr, if tqdm is installed.
+        progress: say on stderr what is fetched, with a bar on a terminal.
 
     Example:
         >>> import pathlib, tempfile
@@ -118,7 +118,7 @@ def load_state_dict_from_url(
         url: where the file is.
         model_dir: the folder to keep the file in; by default ``checkpoints`` in :func:`get_dir`.
         map_location: the device to load to; :func:`facula.load` says what else it may be.
-        progress: show a bar on stderr while the file is fetched, if tqdm is installed.
+        progress: say on stderr what is fetched, with a bar on a terminal.
         check_hash: compare the file's SHA-256 hash with the digits after ``-`` in its name.
         file_name: the file's name on disk; by default as in the address.
         weights_only: False lets the file run code, as in :func:`facula.load`. Unlike PyTorch's,

@@ -99,11 +99,18 @@ def test_partial_file_of_something_else_is_replaced(tmp_path, leftover):
     assert (tmp_path / "a.bin").read_bytes() == DATA
 
 
-def test_without_tqdm_there_is_no_bar(tmp_path, capfd, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
+def test_without_a_terminal_there_is_no_bar(tmp_path, capfd):
     with serving({"a.bin": DATA}) as server:
         fetch(server.url("a.bin"), tmp_path / "a.bin")
-    assert capfd.readouterr().err.count("\n") == 1
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1 and "\r" not in error
+
+
+def test_on_a_terminal_a_bar_shows_how_much_is_there(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with serving({"a.bin": DATA}) as server:
+        fetch(server.url("a.bin"), tmp_path / "a.bin")
+    assert "a.bin [##############################] 100% of 1.3 MB" in capfd.readouterr().err
 
 
 def test_wrong_hash_leaves_nothing_and_says_both(tmp_path):
@@ -163,7 +170,7 @@ def test_redirects_are_followed_to_a_limit(tmp_path):
 
 def test_full_disk_is_told_as_such(tmp_path, monkeypatch):
     with serving({"a.bin": DATA}) as server:
-        monkeypatch.setattr(_download, "_bar", lambda *args: _full_disk())
+        monkeypatch.setattr(_download, "bar", lambda *args, **kwargs: _full_disk())
         with pytest.raises(OSError, match="No space left") as error:
             fetch([server.url("a.bin")] * 2, tmp_path / "a.bin", progress=False)
     assert type(error.value) is OSError

@@ -3,7 +3,15 @@
 import pytest
 
 import facula
-from examples import char_gpt, dcgan, graph_attention, language_model, policy_gradient, vae
+from examples import (
+    char_gpt,
+    dcgan,
+    graph_attention,
+    language_model,
+    policy_gradient,
+    speed,
+    vae,
+)
 from facula import doctor
 
 pytestmark = pytest.mark.promise("U8")
@@ -58,3 +66,14 @@ def test_a_policy_learns_to_balance():
 
 def test_communities_are_found_by_their_edges():
     assert graph_attention.train(n_steps=60) > 0.7
+
+
+def test_every_way_to_be_faster_is_measured(capsys, monkeypatch):
+    command = ["speed.py", "--device=cpu", "--size=8", "--small=2", "--large=4", "--seconds=0.01"]
+    monkeypatch.setattr("sys.argv", command)
+    speed.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 9
+    assert lines[0].startswith("training, 2 at a time") and lines[0].endswith("1.00x")
+    assert lines[5].startswith("prediction, 4 at a time") and lines[5].endswith("1.00x")
+    assert all(float(line.split()[-1][:-1]) > 0 for line in lines)

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from facula import cli
+from tools import readme as table
 
 ROOT = Path(__file__).parent.parent
 
@@ -40,3 +41,14 @@ def test_the_example_of_the_readme_runs(readme, capsys):
     (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})
     assert capsys.readouterr().out
+
+
+def test_the_measured_table_is_that_of_the_benchmarks(readme):
+    benchmarks = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert table.written(readme, benchmarks) == readme, "python -m tools.readme"
+    assert len(re.findall(r"^\|.* \d+\.\d\dx \|$", readme, re.MULTILINE)) > 10
+
+
+def test_a_row_that_is_no_longer_measured_is_told():
+    with pytest.raises(ValueError, match="has no row 'add, 8 elements' in section ''"):
+        table.table("# Benchmarks\n", "")

@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 def pages() -> list[Path]:
     """The pages whose programs are run, in both languages."""
-    return sorted((ROOT / "docs" / "learn").glob("*.md"))
+    return sorted((ROOT / "docs" / "learn").rglob("*.md"))
 
 
 def run(text: str) -> Iterator[Result]:

@@ -44,7 +44,9 @@ def pages(root: Path) -> dict[Path, str]:
 
 def pictures(root: Path) -> dict[Path, str]:
     """The pictures of the pages: where each is now, and its name on the site."""
-    return {image: f"images/{image.name}" for image in root.glob("docs/images/*")}
+    docs = root / "docs"
+    files = (path for path in docs.glob("images/**/*") if path.is_file())
+    return {image: image.relative_to(docs).as_posix() for image in files}
 
 
 def on_site(text: str, page: Path, root: Path) -> str:
@@ -71,7 +73,8 @@ def on_site(text: str, page: Path, root: Path) -> str:
         if not target.exists():
             return match[0]  # mkdocs reports it
         if target in images:
-            return f"]({os.path.relpath(images[target], here or '.')})"
+            name = re.sub(r"\.zh(\.\w+)$", r"\1", images[target])
+            return f"]({os.path.relpath(name, here or '.')})"
         return f"]({REPOSITORY}{target.relative_to(root).as_posix()})"
 
     text = _LINK.sub(link, _ONLY_IN_THE_REPOSITORY.sub("", text))
@@ -86,7 +89,7 @@ def gather(root: Path, site: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(on_site(page.read_text(), page, root))
     for image, place in pictures(root).items():
-        (site / "source" / "images").mkdir(exist_ok=True)
+        (site / "source" / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(image, site / "source" / place)
     shutil.copy(root / "tools" / "iframe-worker.js", site / "source")
     shutil.copy(root / "mkdocs.yml", site)

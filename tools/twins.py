@@ -23,7 +23,7 @@ _PROGRAM = re.compile(r"^```(python[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 
 def sources(root: Path) -> list[Path]:
     """The pages that must have a twin."""
-    pages = [root / "README.md", *sorted((root / "docs" / "learn").glob("*.md"))]
+    pages = [root / "README.md", *sorted((root / "docs" / "learn").rglob("*.md"))]
     return [page for page in pages if not page.name.endswith(".zh.md")]
 
 

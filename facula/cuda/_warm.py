@@ -94,23 +94,24 @@ def _step(model: nn.Module, loss_of: Callable[[nn.Module], facula.Tensor]) -> No
 
 
 def warm() -> Iterator[str]:
-    """Runs the steps; tells what was done after each.
+    """Runs the steps; says before each what it is, and after each how long it took.
 
     Example:
         >>> from facula.cuda._warm import warm
-        >>> for line in warm() if facula.cuda.is_available() else ():
-        ...     print(line)  # doctest: +SKIP
-        float32, linear layers: 0.8 s
+        >>> for words in warm() if facula.cuda.is_available() else ():
+        ...     print(words, end="", flush=True)  # doctest: +SKIP
+        warm:            float32, linear layers: 0.8 s
     """
     state = facula.get_rng_state(), facula.cuda.get_rng_state()
     for dtype in (facula.float32, facula.bfloat16):
         for name, model, loss_of in _networks():
+            yield f"{'warm:':<17}{str(dtype)[6:]}, {name}: "
             start = time.perf_counter()
             _step(model.to("cuda", dtype), loss_of)
             model.eval()
             with facula.no_grad():
                 loss_of(model)
             facula.cuda.synchronize()
-            yield f"{str(dtype)[6:]}, {name}: {time.perf_counter() - start:.1f} s"
+            yield f"{time.perf_counter() - start:.1f} s\n"
     facula.set_rng_state(state[0])
     facula.cuda.set_rng_state(state[1])

@@ -50,6 +50,10 @@ class _Options:
                 run.append(f"--era={value if equals else rest.pop(0)}")
             else:
                 self.values[name].append(value if equals else rest.pop(0))
+        if not rest and sys.stdin is not None and sys.stdin.isatty():
+            _stop("name a program.")
+        if rest and not rest[0].startswith("-") and not Path(rest[0]).exists():
+            _stop(f"there is no file {rest[0]}.")
         self.rest = run + rest
 
     @property

@@ -79,6 +79,7 @@ class Finding:
             why: Why.
             fix: Fix.
             silence: # facula: ignore[F101] at the end of the line, or --ignore F101
+            more: docs/doctor/F101.md
     """
 
     id: str
@@ -95,7 +96,8 @@ class Finding:
             f"    why: {self.why}\n"
             f"    fix: {self.fix}\n"
             f"    silence: # facula: ignore[{self.id}] at the end of the line, "
-            f"or --ignore {self.id}"
+            f"or --ignore {self.id}\n"
+            f"    more: docs/doctor/{self.id}.md"
         )
 
     def as_dict(self) -> dict[str, Any]:

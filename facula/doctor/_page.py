@@ -8,6 +8,7 @@ from html import escape
 
 from facula.doctor._finding import Finding, Place
 
+_PAGES = "https://github.com/facula/facula/blob/main/docs/doctor/"
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
 body { max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
@@ -48,7 +49,8 @@ def _article(finding: Finding) -> str:
         f"<p>{escape(finding.why)}</p>\n<p>Write instead:</p>\n"
         f"<pre>{escape(finding.fix)}</pre>\n"
         f"<p>To silence it: <code># facula: ignore[{escape(finding.id)}]</code> at the end of the "
-        "line.</p>\n</article>"
+        f'line. More: <a href="{_PAGES}{escape(finding.id)}.md">{escape(finding.id)}</a>.</p>\n'
+        "</article>"
     )
 
 

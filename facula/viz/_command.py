@@ -1,16 +1,19 @@
-"""``facula view``: a page about a program's first loss, a model or a checkpoint."""
+"""``facula view``: a page about a program's first loss, a model, a checkpoint or a log."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 import webbrowser
 from pathlib import Path
 
 from facula import Tensor, _core
+from facula.serialization import CheckpointError
 from facula.viz._checkpoint import checkpoint
 from facula.viz._graph import graph
 from facula.viz._page import Page
+from facula.viz._training import training
 
 
 def main(argv: list[str]) -> None:
@@ -21,10 +24,14 @@ def main(argv: list[str]) -> None:
     """
     parser = argparse.ArgumentParser(
         prog="facula view",
-        description="Shows the graph of a program's first loss, a model, or a file of weights.",
+        description="Shows the graph of a program's first loss, a model, a file of weights, or the "
+        "curves of a training.",
+        epilog="Options stand before a program: what follows it is for the program.",
     )
     parser.add_argument(
-        "what", help="a program (train.py), a model of facula.vision (resnet50), or a checkpoint"
+        "what",
+        help="a program (train.py), a model of facula.vision (resnet50), a checkpoint, or a log: a "
+        "folder of TensorBoard's, or a table (loss.csv)",
     )
     parser.add_argument("-o", "--output", help="where to write the page (WHAT.html)")
     parser.add_argument(
@@ -34,23 +41,35 @@ def main(argv: list[str]) -> None:
     # What follows a program is for the program.
     n_own = next((i + 1 for i, word in enumerate(argv) if word.endswith(".py")), len(argv))
     options = parser.parse_args(argv[:n_own])
-    page = _page_of(options.what, argv[n_own:], options.size)
+    try:
+        page = _page_of(options.what, argv[n_own:], options.size)
+    except (CheckpointError, ModuleNotFoundError, OSError, ValueError) as error:
+        if options.what.endswith(".py"):
+            raise  # the program's own, with its lines
+        print(f"facula view: {error}", file=sys.stderr)
+        sys.exit(2)
     path = Path(options.output or f"{Path(options.what).stem}.html")
     page.save(path)
-    print(f"facula view: {path} has {len(page.data['rows'])} rows.")
+    kind = "rows" if "rows" in page.data else "curves"
+    print(f"facula view: {path} has {len(page.data[kind])} {kind}.")
     if not options.no_open and sys.stdout.isatty():
         webbrowser.open(path.resolve().as_uri())
 
 
 def _page_of(what: str, arguments: list[str], size: str) -> Page:
-    if what.endswith(".py"):
+    path = Path(what)
+    if path.suffix == ".py" and path.exists():
         return _page_of_program(what, arguments)
-    if Path(what).exists():
+    if path.is_dir() or path.suffix == ".csv" or "tfevents" in path.name:
+        return training(what)
+    if path.exists():
         return checkpoint(what)
     from facula.vision.models import get_model, list_models
 
     if what not in list_models():
-        print(f"facula view: there is no file {what}, and no such model.", file=sys.stderr)
+        close = difflib.get_close_matches(what, list_models())
+        hint = f" Was {' or '.join(close)} meant?" if close else ""
+        print(f"facula view: there is no file {what}, and no such model.{hint}", file=sys.stderr)
         sys.exit(2)
     return graph(get_model(what).eval(), tuple(int(n) for n in size.split(",")))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
+from facula._progress import size_text
 from facula._warnings import user_frame
 from facula.nn import Module
 from facula.nn.modules.module import (
@@ -14,7 +15,7 @@ from facula.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 from facula.viz._page import Page
-from facula.viz._summary import _arguments, _nbytes, _size, _tensors
+from facula.viz._summary import _arguments, _nbytes, _tensors
 
 
 def graph(model_or_loss: Module | Tensor, input: Any = None, **kwargs: Any) -> Page:
@@ -174,6 +175,6 @@ def _saved(node: Any) -> list[str]:
             with suppress(RuntimeError):  # freed, or changed since
                 value = getattr(node, name)
                 if isinstance(value, Tensor):
-                    size = _size(_nbytes(value))
+                    size = size_text(_nbytes(value))
                     found.append(f"{name.removeprefix('_saved_')} {tuple(value.shape)}, {size}")
     return found

@@ -10,6 +10,7 @@ from typing import Any
 
 import facula
 from facula import Tensor
+from facula._progress import size_text
 from facula.autograd.graph import saved_tensors_hooks
 from facula.nn import Module
 from facula.nn.modules.module import (
@@ -99,8 +100,8 @@ class Summary:
         return [
             f"Parameters: {model.n_params:,}" + (f", of which {frozen:,} frozen" if frozen else ""),
             f"Multiply-adds: {_short(model.multiply_adds)}",
-            f"Memory: input {_size(self.input_bytes)}, parameters and buffers "
-            f"{_size(self.param_bytes)}, kept for backward {_size(model.activation_bytes)}",
+            f"Memory: input {size_text(self.input_bytes)}, parameters and buffers "
+            f"{size_text(self.param_bytes)}, kept for backward {size_text(model.activation_bytes)}",
         ]
 
     def _shown(self) -> Iterator[tuple[str, Layer]]:
@@ -277,7 +278,7 @@ def _cells(layer: Layer, tree: str) -> tuple[str, ...]:
         shapes if layer.n_calls else "not called",
         f"{layer.n_params:,}" if layer.n_params else "",
         _short(layer.multiply_adds) if layer.multiply_adds else "",
-        _size(layer.activation_bytes) if layer.activation_bytes else "",
+        size_text(layer.activation_bytes) if layer.activation_bytes else "",
     )
 
 
@@ -287,12 +288,3 @@ def _short(n: int) -> str:
         if n >= size:
             return f"{n / (1e3 if unit == 'k' else size):.2f} {unit}"
     return f"{n:,}"
-
-
-def _size(n_bytes: float) -> str:
-    """Bytes with a unit."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.1f} TB"

@@ -141,6 +141,13 @@ def test_options_of_run_may_stand_among_those_of_the_doctor(command):
     assert "F101" in done.stderr
 
 
+def test_a_program_that_is_not_there_is_no_program_without_findings(command):
+    done = command("", "gone.py")
+    assert done.returncode == 2
+    assert done.stderr.startswith("facula doctor: there is no file gone.py.")
+    assert "no findings" not in done.stderr
+
+
 def test_help_and_unknown_options(command):
     assert command("", "--help").stdout.startswith("usage: facula doctor [options] (SCRIPT")
     done = command("", "--nonsense")

@@ -80,7 +80,8 @@ def test_a_finding_says_what_why_and_what_to_write_instead():
         "a.py:3: F101 It is so. (see also b.py:4)\n"
         "    why: Because.\n"
         "    fix: y = f(x)\n"
-        "    silence: # facula: ignore[F101] at the end of the line, or --ignore F101"
+        "    silence: # facula: ignore[F101] at the end of the line, or --ignore F101\n"
+        "    more: docs/doctor/F101.md"
     )
     assert finding.as_dict() == {
         "id": "F101",

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 from browser import ask, browser, needs_browser
 
 import facula
-from facula import nn
+from examples.char_gpt import GPT
+from facula import nn, vision
 
 pytestmark = pytest.mark.promise("U5")
 
@@ -103,9 +105,39 @@ def test_the_command_shows_models_and_checkpoints(tmp_path):
     assert "squeezenet1_1.html has" in done.stdout
     done = run("nothing", cwd=tmp_path)
     assert done.returncode == 2
-    assert "there is no file nothing, and no such model" in done.stderr
+    assert done.stderr == "facula view: there is no file nothing, and no such model.\n"
+    assert "no such model. Was resnet50 or resnet" in run("resnet5", cwd=tmp_path).stderr
     (tmp_path / "empty.py").write_text("x = 1\n")
     assert "empty.py ended without a call of backward" in run("empty.py", cwd=tmp_path).stderr
+
+
+def test_the_command_shows_logs_of_a_training(tmp_path):
+    (tmp_path / "loss.csv").write_text("step,loss,lr\n0,2.0,0.1\n1,1.0,0.1\n")
+    done = run("loss.csv", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("facula view: loss.html has 2 curves.\n", "")
+    writer = pytest.importorskip("tensorboardX").SummaryWriter(str(tmp_path / "logs"))
+    writer.add_scalar("loss", 2.0, 0)
+    writer.close()
+    assert run("logs", cwd=tmp_path).stdout == "facula view: logs.html has 1 curves.\n"
+
+
+@pytest.mark.parametrize(
+    "name, content, said",
+    [
+        ("text.pt", b"hello", "load: the file is no checkpoint"),
+        ("folder", None, "training: found no numbers over steps in 'folder'"),
+        ("gone.csv", None, "No such file or directory: 'gone.csv'"),
+        ("gone.py", None, "there is no file gone.py"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_a_line(tmp_path, name, content, said):
+    (tmp_path / "folder").mkdir()
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    done = run(name, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("facula view: ") and said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @needs_browser
@@ -148,3 +180,31 @@ def test_the_page_opens_searches_and_tells_by_mouse_and_keyboard(tmp_path):
         ask(f"{element('#search')}/value", {"text": "11.a"})
         assert js("document.getElementById('count').textContent") == "1 found"
         assert js("document.querySelector('li.found').children[1].textContent") == "linear"
+
+
+def pages_of_large_models():
+    resnet = vision.models.resnet50(weights=None).eval()
+    yield "resnet50", facula.viz.graph(resnet, (1, 3, 64, 64))
+    gpt = GPT(65, context=64, n_layers=12)
+    tokens = facula.zeros(1, 64, dtype=facula.int64)
+    yield "gpt", facula.viz.graph(gpt, (tokens,))
+    yield "loss of gpt", facula.viz.graph(gpt(tokens).mean())
+
+
+@needs_browser
+def test_pages_of_large_models_open_within_two_seconds(tmp_path):
+    with browser(tmp_path) as session:
+        for name, page in pages_of_large_models():
+            path = tmp_path / f"{name}.html"
+            page.save(path)
+            start = time.monotonic()
+            ask(f"{session}/url", {"url": path.as_uri()})  # answers when the page is loaded
+            script = (
+                "document.getElementById('open').click();"
+                "document.body.getBoundingClientRect();"  # waits for the layout
+                "return document.querySelectorAll('li').length"
+            )
+            n_rows = ask(f"{session}/execute/sync", {"script": script, "args": []})
+            seconds = time.monotonic() - start
+            assert n_rows >= len(page.data["rows"])
+            assert seconds < 2, f"{name}: {n_rows} rows in {seconds:.2f} s"

@@ -198,7 +198,7 @@ class SlowLoading(Check):
         total = time.perf_counter() - self._start
         if self._waited > 0.5 * total and self._waited > self.least_s:
             self.say(
-                f"of {total:.0f} s the program waited {self._waited:.0f} s for its batches.",
+                f"of {total:.1f} s the program waited {self._waited:.1f} s for its batches.",
                 self._place,
             )
 

@@ -661,6 +661,11 @@ class Module(Stateful, Movable, Hooked):
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
+    def _repr_html_(self) -> str | None:
+        from facula.viz._notebook import module_html  # only notebooks ask for it
+
+        return module_html(self)
+
 
 open_classes.add(Module)
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from facula._progress import bar
 from facula.vision._imports import optional
 
 __all__ = [
@@ -172,12 +173,9 @@ def extract_archive(
     target: PathLike = os.path.dirname(from_path) if to_path is None else to_path
     try:
         if kind == ".tar":
-            mode: Any = f"r:{(compression or '')[1:]}"
-            with tarfile.open(from_path, mode) as tar, _appearing(Path(target)) as folder:
-                tar.extractall(folder, filter="data")
+            _unpack_tar(from_path, (compression or "")[1:], Path(target))
         elif kind == ".zip":
-            with zipfile.ZipFile(from_path) as archive, _appearing(Path(target)) as folder:
-                archive.extractall(folder)
+            _unpack_zip(from_path, Path(target))
         else:
             assert compression is not None
             target = os.path.join(target, Path(from_path).stem)
@@ -190,6 +188,40 @@ def extract_archive(
     if remove_finished:
         os.remove(from_path)
     return Path(target) if isinstance(from_path, Path) else target
+
+
+def _unpack_tar(path: PathLike, compression: str, target: Path) -> None:
+    mode: Any = f"r:{compression}"
+    with (
+        open(path, "rb") as file,
+        tarfile.open(fileobj=file, mode=mode) as tar,
+        _appearing(target) as folder,
+        _bar_of(path) as advance,
+    ):
+        done = 0
+
+        def note(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+            nonlocal done
+            advance(file.tell() - done)
+            done = file.tell()
+            return tarfile.data_filter(member, folder)
+
+        tar.extractall(folder, filter=note)
+
+
+def _unpack_zip(path: PathLike, target: Path) -> None:
+    with (
+        zipfile.ZipFile(path) as archive,
+        _appearing(target) as folder,
+        _bar_of(path) as advance,
+    ):
+        for member in archive.infolist():
+            archive.extract(member, folder)
+            advance(member.compress_size)
+
+
+def _bar_of(path: PathLike) -> contextlib.AbstractContextManager[Callable[[int], None]]:
+    return bar(f"unpacking {os.path.basename(path)}", os.path.getsize(path))
 
 
 @contextlib.contextmanager
@@ -221,9 +253,17 @@ def _decompress(opener: Callable[..., Any], source: PathLike, target: Path) -> N
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.partial")
     try:
-        with opener(source, "rb") as file, open(partial, "wb") as out:
+        with (
+            open(source, "rb") as packed,
+            opener(packed) as file,
+            open(partial, "wb") as out,
+            _bar_of(source) as advance,
+        ):
+            done = 0
             while chunk := file.read(1 << 20):
                 out.write(chunk)
+                advance(packed.tell() - done)
+                done = packed.tell()
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
