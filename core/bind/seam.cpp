@@ -875,6 +875,18 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
   }
 }
 
+// To isinstance() bound functions are builtin functions, as PyTorch's are: packages ask inspect.
+void call_builtin(PyTypeObject* type) {
+  static PyGetSetDef name = {
+      "__class__",
+      [](PyObject*, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(&PyCFunction_Type)); },
+      nullptr, nullptr, nullptr};
+  nb::object property = nb::steal(PyDescr_NewGetSet(type, &name));
+  if (!property.is_valid() || PyDict_SetItemString(type->tp_dict, "__class__", property.ptr()))
+    throw nb::python_error();
+  PyType_Modified(type);
+}
+
 }  // namespace
 
 void mark_state(const char* name) { states().insert(name); }
@@ -886,6 +898,7 @@ void put_in_front(nb::module_& m) {
   keepdim = PyUnicode_InternFromString("keepdim");
   nb::object function = m.attr("add");
   put_in_front_of(m.attr("__dict__"), function.type());
+  call_builtin(reinterpret_cast<PyTypeObject*>(function.type().ptr()));
   nb::object methods = nb::borrow(reinterpret_cast<PyTypeObject*>(m.attr("Tensor").ptr())->tp_dict);
   put_in_front_of(methods, methods["add"].type());
   for (const char* name : {"tensor", "as_tensor", "asarray"})
