@@ -32,6 +32,7 @@ __all__ = [
     "huber_loss",
     "index",
     "mse_loss",
+    "multi_margin_loss",
     "nll_loss_forward",
     "slice",
     "smooth_l1_loss",
@@ -209,6 +210,19 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     """The logistic loss of two classes, 1 and -1."""
     return functional.soft_margin_loss(self, target, reduction=REDUCTIONS[reduction])
+
+
+def multi_margin_loss(
+    self: Tensor,
+    target: Tensor,
+    p: float = 1,
+    margin: float = 1,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """How far other classes come within a margin of the right one."""
+    kind = REDUCTIONS[reduction]
+    return functional.multi_margin_loss(self, target, int(p), margin, weight, reduction=kind)
 
 
 def binary_cross_entropy(

@@ -161,7 +161,9 @@ def _translated(
         return as_it_is(*args, **kwargs)
     if isinstance(func, _core._Operation) and func not in _composed_operations():
         return in_parts(lambda tell: _core._resume(func, args, kwargs))
-    rule = _parts.RULES.get(name)
+    if kwargs.get("out", _NOTHING) is None:
+        del kwargs["out"]
+    rule = _parts.RULES.get(name) if "out" not in kwargs else None
     if rule is not None:
         result = in_parts(lambda tell: rule(tell, *args, **kwargs))
         if result is not NotImplemented:

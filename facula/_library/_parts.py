@@ -371,8 +371,8 @@ def _linear(tell: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None
         return facula.addmm(bias, input, columns)
     if input.dim() == 1 or not input.is_contiguous():
         return facula.matmul(input, columns) + bias
-    rows = facula.addmm(bias, input.view(-1, input.size(-1)), columns)
-    return rows.view(*input.shape[:-1], weight.size(0))
+    rows = input.view(math.prod(input.shape[:-1]), input.size(-1))
+    return facula.addmm(bias, rows, columns).view(*input.shape[:-1], weight.size(0))
 
 
 @_rule("matmul")
@@ -389,7 +389,7 @@ def _matmul(tell: Any, input: Tensor, other: Tensor) -> Any:
     if dims == (2, 2):
         return facula.mm(input, other)
     if dims[1] <= 2:
-        rows = input.reshape(-1, input.size(-1))
+        rows = input.reshape(math.prod(input.shape[:-1]), input.size(-1))
         product = facula.mm(rows, other) if dims[1] == 2 else facula.mv(rows, other)
         return tell(_aten("_unsafe_view"), product, [*input.shape[:-1], *other.shape[1:]])
     if dims[0] == 1:

@@ -181,6 +181,14 @@ def test_arguments_have_the_form_of_the_schema():
     assert calls[4] == (([2, 2],), {})
 
 
+def test_results_go_where_they_are_asked_for_under_a_mode():
+    out = facula.empty(4, 4)
+    with Log():
+        assert facula.matmul(X, X.T, out=out) is out
+        facula.testing.assert_close(facula.linalg.matmul(X, X.T, out=None), out)
+    facula.testing.assert_close(X @ X.T, out)
+
+
 def test_overloads_are_known_by_their_names():
     with Log() as log:
         log.__class__ = type("Keep", (Log,), {"__torch_dispatch__": _keep})
