@@ -93,6 +93,47 @@ def _operator(method: str) -> Rule:
 RULES.update({name: _operator(method) for name, method in _OPERATORS.items()})
 
 
+# Other names of operations, also of those in place.
+_ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "divide": "div",
+    "fix": "trunc",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "subtract": "sub",
+    "true_divide": "div",
+}
+
+
+def _alias(name: str) -> Rule:
+    def rule(tell: Any, self: Any = None, *args: Any, input: Any = None, **kwargs: Any) -> Any:
+        return getattr(input if self is None else self, name)(*args, **kwargs)
+
+    return rule
+
+
+for _name, _usual in _ALIASES.items():
+    RULES[_name], RULES[f"{_name}_"] = _alias(_usual), _alias(f"{_usual}_")
+
+
+@_rule("square")
+def _square(tell: Any, input: Tensor) -> Tensor:
+    return input.pow(2)
+
+
 @_rule("__rsub__")
 def _rsub(tell: Any, self: Tensor, other: Any) -> Any:
     return tell(_aten("rsub", "Tensor" if isinstance(other, Tensor) else "Scalar"), self, other)
@@ -244,6 +285,17 @@ RULES["reshape"], RULES["flatten"] = _shaped(Tensor.reshape), _shaped(Tensor.fla
 @_rule("ravel")
 def _ravel(tell: Any, self: Tensor) -> Tensor:
     return self.reshape(-1)
+
+
+@_rule("narrow")
+def _narrow(tell: Any, input: Tensor, dim: int, start: Any, length: int) -> Any:
+    if isinstance(start, Tensor):
+        return NotImplemented
+    size = input.size(dim)
+    if not (-size <= start <= size and length >= 0 and start + length <= size):
+        return NotImplemented  # which says so
+    first = start + size if start < 0 else start
+    return tell(_aten("slice", "Tensor"), input, dim, first, first + length)
 
 
 @_rule("view_as", "reshape_as")
@@ -574,6 +626,25 @@ def _cross_entropy(
         return NotImplemented
     logs = facula.log_softmax(input, input.dim() - 1)
     return tell(_aten("nll_loss_forward"), logs, target, weight, reduction, ignore_index)[0]
+
+
+@_rule("_nll_loss")
+def _nll_loss(
+    tell: Any,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+) -> Any:
+    if input.dim() > 2 or input.dim() == 0:
+        return NotImplemented
+    return tell(_aten("nll_loss_forward"), input, target, weight, reduction, ignore_index)[0]
+
+
+@_rule("_binary_cross_entropy")
+def _binary_cross_entropy(tell: Any, input: Tensor, target: Tensor, reduction: int) -> Any:
+    return tell(_aten("binary_cross_entropy"), input, target, None, reduction)
 
 
 def _max_pool(n: int) -> Rule:

@@ -110,6 +110,8 @@ PRODUCT = ["expand.default", "view.default"] * 2 + ["bmm.default", "view.default
         (lambda: F.max_pool2d(IMAGE, 2), ["max_pool2d_with_indices.default"]),
         (lambda: F.mse_loss(X, X, reduction="none"), ["mse_loss.default"]),
         (lambda: F.interpolate(IMAGE, scale_factor=2), ["facula._resample.default"]),
+        (lambda: facula.multiply(X, X).clip_(0), ["mul.Tensor", "clamp_.default"]),
+        (lambda: X.narrow(1, 1, 2).square(), ["slice.Tensor", "pow.Tensor_Scalar"]),
         (lambda: X.sum().item(), ["sum.default", "_local_scalar_dense.default"]),
     ],
 )
