@@ -197,6 +197,11 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
+    if "_wrapper_strides" in self.__dict__:
+        form = self.dtype, tuple(self.shape), self.stride(), 0, self.layout, self.device
+        made = type(self), *form, self.requires_grad
+        parts = _utils._rebuild_wrapper_subclass, type(self), made, self.__dict__
+        return _rebuild_from_type_v2, parts
     geometry = self.storage_offset(), tuple(self.shape), self.stride()
     no_hooks: OrderedDict[int, Any] = OrderedDict()
     call: Any = _utils._rebuild_tensor_v2
@@ -236,13 +241,13 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         known: Tensor = memo[id(self)]
         return known
-    if self.is_conj() or self.is_neg():
+    if self.is_conj() or self.is_neg() or "_wrapper_strides" in self.__dict__:
         result = self.detach().clone()
     else:
         memory = copy.deepcopy(self.untyped_storage(), memo)
         geometry = self.storage_offset(), self.shape, self.stride()
         result = _core._tensor_over(memory, self.dtype, *geometry)
-    if type(self) is not Tensor:
+    if type(self) is not type(result):
         result = _core._make_subclass(type(self), result)
     result.requires_grad = self.requires_grad
     memo[id(self)] = result
@@ -532,6 +537,8 @@ for _name in (*OLDER_FUNCTIONS, "masked_copy_"):
     attach(_name, _older_method(_name))
 setattr(Tensor, "_repr_html_", _repr_html)  # noqa: B010  (no operation: modes do not see it)
 Tensor._make_subclass = staticmethod(_core._make_subclass)
+Tensor._make_wrapper_subclass = staticmethod(_utils.make_wrapper)
+setattr(Tensor, "__torch_dispatch__", _core._disabled_torch_dispatch_impl)  # noqa: B010
 attach("register_hook", register_hook, reads_memory=True)
 attach("register_post_accumulate_grad_hook", register_post_accumulate_grad_hook, reads_memory=True)
 Node.__doc__ = "A derivative in the graph: ``grad_fn`` of a tensor."

@@ -274,10 +274,11 @@ def _node_name(node: Any) -> str:
     return str(node.name()).rsplit("::", 1)[-1]
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def _add_suffixes(text: str, suffixes: list[str], indent: int, force_newline: bool = False) -> str:
+    # PyTorch's name and arguments, which packages use for classes of their own.
     column = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if column + len(suffix) + 2 > _options.linewidth:
+        if force_newline or column + len(suffix) + 2 > _options.linewidth:
             text += ",\n" + " " * indent + suffix
             column = indent + len(suffix)
         else:
@@ -298,7 +299,7 @@ def tensor_repr(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
         contents = ELLIPSIS if data.is_meta else "[]" if is_empty else _contents_str(data, indent)
     else:
         contents = tensor_contents
-    text = _with_suffixes(prefix + contents, suffixes, indent)
+    text = _add_suffixes(prefix + contents, suffixes, indent)
     is_other_parameter = name != "tensor" and isinstance(tensor, facula.nn.Parameter)
     return f"Parameter({text})" if is_other_parameter else text
 

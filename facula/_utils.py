@@ -6,7 +6,7 @@ import copyreg
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from facula import _core
 from facula._core import Tensor, UntypedStorage
@@ -51,6 +51,84 @@ def _rebuild_meta_tensor_no_storage(
 ) -> Tensor:
     return _core.empty_strided(
         tuple(size), tuple(stride), dtype=dtype, device="meta", requires_grad=requires_grad
+    )
+
+
+def make_wrapper(
+    cls: type[Tensor],
+    size: Sequence[int],
+    *,
+    strides: Sequence[int] | None = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: _core.dtype | None = None,
+    layout: Any = _core.strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    _extra_dispatch_keys: Any = None,
+    storage_size: int | None = None,
+) -> Tensor:
+    """A tensor that has a form and no elements: ``__torch_dispatch__`` does its operations.
+
+    Args:
+        cls: the class.
+        size: its size.
+        strides: its strides, by default those of contiguous memory.
+        storage_offset: must be 0 or None.
+        memory_format: accepted for compatibility.
+        dtype: its dtype.
+        layout: accepted for compatibility.
+        device: the device that it says it is on.
+        pin_memory: accepted for compatibility.
+        requires_grad: whether it says that it requires gradients.
+        dispatch_sizes_strides_policy: accepted for compatibility.
+        dispatch_device: accepted for compatibility.
+        dispatch_layout: accepted for compatibility.
+        storage_size: accepted for compatibility.
+    """
+    if cls.__torch_dispatch__ is Tensor.__torch_dispatch__:
+        raise RuntimeError(
+            f"_make_wrapper_subclass: {cls.__name__} must define __torch_dispatch__, since its "
+            "objects have no elements that operations could read."
+        )
+    dtype = dtype or _core.get_default_dtype()
+    is_number = dtype.is_floating_point or dtype.is_complex
+    # Nothing reads it; if something ever did, NaN would tell.
+    element = _core._resume(
+        _core.full,
+        ((), float("nan") if is_number else 0),
+        {"dtype": dtype, "device": device or _core.get_default_device()},
+    )
+    memory = _core._resume(Tensor.expand, (element, tuple(size)), {})
+    made: Any = _core._make_subclass(cls, memory, requires_grad)
+    made._wrapper_strides = None if strides is None else tuple(strides)
+    return cast(Tensor, made)
+
+
+def form_of(wrapper: Any) -> Tensor:
+    """A tensor on the device meta with the size and the strides of a wrapper."""
+    size, strides = tuple(wrapper.shape), wrapper._wrapper_strides
+    if strides is None:
+        return cast(Tensor, _core._resume(_core.empty, (size,), {"device": "meta"}))
+    return cast(Tensor, _core._resume(_core.empty_strided, (size, strides), {"device": "meta"}))
+
+
+def _rebuild_wrapper_subclass(
+    cls: type[Tensor],
+    dtype: _core.dtype,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+) -> Tensor:
+    return make_wrapper(
+        cls, size, strides=stride, dtype=dtype, device=device, requires_grad=requires_grad
     )
 
 

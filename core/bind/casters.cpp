@@ -122,6 +122,10 @@ bool index_from_object(PyObject* object, int64_t& out) {
 }
 
 bool dims_from_object(PyObject* object, Dims& out) {
+  if (is_tensor(object)) {
+    out = Dims{0};
+    return int_of_tensor(as_tensor(object), out[0]);
+  }
   if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
   Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
   out.resize(n);

@@ -20,6 +20,8 @@ std::atomic<int64_t> n_transforms{0};
 
 namespace {
 
+std::atomic<bool> uses_dispatch{false};
+
 struct Mode {
   PyObject* object;    // owned
   PyObject* composed;  // of a transform: the set of composed operations it has rules for; owned
@@ -35,11 +37,14 @@ struct ThisThread {
   std::vector<Watcher*> watchers;
   bool is_watching = false;  // a watcher is at work
   bool is_resumed = false;   // the next entry is that of a call which has entered before
+  bool is_below = false;     // __torch_dispatch__ is not asked
 };
 thread_local ThisThread this_thread;
 
 PyObject* torch_function;                      // "__torch_function__", interned
 PyObject* disabled_function;                   // what a class has there that overrides nothing
+PyObject* torch_dispatch;                      // "__torch_dispatch__", interned
+PyObject* disabled_dispatch;                   // what Tensor has there
 std::unordered_set<PyObject*> for_modes_only;  // functions that take any object as data
 
 // ---- who overrides
@@ -246,6 +251,11 @@ bool overrides(PyTypeObject* type) {
   return found && found != disabled_function && type != tensor_type;
 }
 
+bool dispatches(PyTypeObject* type) {
+  PyObject* found = _PyType_Lookup(type, torch_dispatch);
+  return found && found != disabled_dispatch;
+}
+
 Disabled disabled() noexcept { return this_thread.disabled; }
 void set_disabled(Disabled value) noexcept { this_thread.disabled = value; }
 
@@ -274,6 +284,11 @@ nb::object call_without_subclasses(nb::handle function, nb::handle args, nb::han
 
 void add_class() {
   static const bool added = (++n_users, true);
+  (void)added;
+}
+
+void use_dispatch() {
+  static const bool added = (++n_users, ++n_transforms, uses_dispatch = true);
   (void)added;
 }
 
@@ -542,6 +557,42 @@ class Copies {
   std::vector<PyObject*> pointers_;
 };
 
+// ---- __torch_dispatch__
+
+bool is_dispatching(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return !is_plain(type) && is_tensor(object) && dispatches(type);
+}
+
+bool any_dispatching(const Arguments& args) {
+  size_t n = args.n + (args.names ? static_cast<size_t>(PyTuple_GET_SIZE(args.names)) : 0);
+  for (size_t i = 0; i < n; ++i) {
+    PyObject* arg = args.values[i];
+    if (is_dispatching(arg)) return true;
+    if (!PyTuple_Check(arg) && !PyList_Check(arg)) continue;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(arg); ++k) {
+      PyObject* part = PySequence_Fast_GET_ITEM(arg, k);
+      if (PyLong_Check(part) || PyFloat_Check(part)) break;
+      if (is_dispatching(part)) return true;
+    }
+  }
+  return false;
+}
+
+bool enter_dispatch(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
+  if (this_thread.is_below || !any_dispatching(args)) return false;
+  result = guarded([&] {
+    Level level;
+    nb::object function = function_of(operation);
+    auto [positional, named] = unpack(args);
+    return nb::module_::import_("facula._library._dispatch")
+        .attr("ask_classes")(function, positional, named)
+        .release()
+        .ptr();
+  });
+  return true;
+}
+
 // The end of every entry: an operation that knows nothing of marks is called with copies.
 bool enter_lazy(const Operation& operation, const Arguments& args, PyObject*& result) noexcept {
   if (n_lazy == 0 || takes_lazy(operation)) return false;
@@ -585,6 +636,7 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
     result = guarded([&] { return dispatch(operation, args, found, n_asked); });
     return true;
   }
+  if (uses_dispatch && enter_dispatch(operation, args, result)) return true;
   const bool is_seen = !operation.accessor && !operation.is_private;
   const bool is_watched = !here.watchers.empty() && !here.is_watching;
   const bool is_performed = is_seen && (is_watched || autocast::is_on());
@@ -823,6 +875,18 @@ void put_in_front_of(nb::handle names_to_functions, nb::handle kind) {
   }
 }
 
+// To isinstance() bound functions are builtin functions, as PyTorch's are: packages ask inspect.
+void call_builtin(PyTypeObject* type) {
+  static PyGetSetDef name = {
+      "__class__",
+      [](PyObject*, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(&PyCFunction_Type)); },
+      nullptr, nullptr, nullptr};
+  nb::object property = nb::steal(PyDescr_NewGetSet(type, &name));
+  if (!property.is_valid() || PyDict_SetItemString(type->tp_dict, "__class__", property.ptr()))
+    throw nb::python_error();
+  PyType_Modified(type);
+}
+
 }  // namespace
 
 void mark_state(const char* name) { states().insert(name); }
@@ -834,17 +898,29 @@ void put_in_front(nb::module_& m) {
   keepdim = PyUnicode_InternFromString("keepdim");
   nb::object function = m.attr("add");
   put_in_front_of(m.attr("__dict__"), function.type());
+  call_builtin(reinterpret_cast<PyTypeObject*>(function.type().ptr()));
   nb::object methods = nb::borrow(reinterpret_cast<PyTypeObject*>(m.attr("Tensor").ptr())->tp_dict);
   put_in_front_of(methods, methods["add"].type());
   for (const char* name : {"tensor", "as_tensor", "asarray"})
     for_modes_only.insert(m.attr(name).ptr());
   disabled_function = m.attr("_disabled_torch_function_impl").ptr();
+  disabled_dispatch = m.attr("_disabled_torch_dispatch_impl").ptr();
 }
 
 namespace {
 
 struct CountOperations {
   PyObject* before = nullptr;  // owned
+};
+
+class BelowGuard {
+ public:
+  BelowGuard() : before_(this_thread.is_below) { this_thread.is_below = true; }
+  ~BelowGuard() { this_thread.is_below = before_; }
+  BelowGuard(const BelowGuard&) = delete;
+
+ private:
+  bool before_;
 };
 
 template <Disabled value>
@@ -869,6 +945,7 @@ void bind_disable(nb::module_& m, const char* name, const char* doc) {
 
 FACULA_BINDINGS {
   torch_function = PyUnicode_InternFromString("__torch_function__");
+  torch_dispatch = PyUnicode_InternFromString("__torch_dispatch__");
   m.def(
       "_disabled_torch_function_impl",
       [](nb::handle func, nb::handle types, nb::handle args, nb::handle kwargs) {
@@ -882,8 +959,27 @@ FACULA_BINDINGS {
   bind_disable<Disabled::All>(
       m, "_DisableTorchFunction",
       "A context in which neither modes nor ``__torch_function__`` of arguments are asked.");
-  for (const char* name :
-       {"_disabled_torch_function_impl", "_has_torch_function", "_handle_torch_function"})
+  m.def(
+      "_disabled_torch_dispatch_impl",
+      [](nb::handle func, nb::handle types, nb::handle args, nb::handle kwargs) {
+        BelowGuard guard;
+        return call_without_subclasses(func, args, kwargs);
+      },
+      "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
+      "As ``__torch_dispatch__`` of a class: operations take its objects for their memory.");
+  m.def(
+      "_resume",
+      [](nb::handle function, const nb::tuple& args, const nb::dict& kwargs) {
+        this_thread.is_resumed = true;
+        nb::object result = nb::steal(PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr()));
+        this_thread.is_resumed = false;  // in case that the function never entered
+        if (!result.is_valid()) throw nb::python_error();
+        return result;
+      },
+      "function"_a, "args"_a, "kwargs"_a,
+      "Calls an operation that has entered; those that it is composed of enter.");
+  for (const char* name : {"_disabled_torch_function_impl", "_disabled_torch_dispatch_impl",
+                           "_resume", "_has_torch_function", "_handle_torch_function"})
     sparse::allow_in(name);
   m.def("_is_torch_function_enabled", [] { return disabled() == Disabled::Nothing; });
   m.def("_is_torch_function_all_disabled", [] { return disabled() == Disabled::All; });

@@ -10,6 +10,10 @@
 // A transform (vmap, forward mode, ...) is a mode that must not miss anything that computes: it is
 // asked for the private functions of the core too, also where users have switched modes off. An
 // operation composed in Python is seen as what it is made of, unless the transform has a rule.
+//
+// Objects of a class with __torch_dispatch__ need not have elements. They are asked last, once
+// there are any: for private functions too, whatever is switched off
+// (facula/_library/_dispatch.py).
 #pragma once
 #include <atomic>
 
@@ -88,6 +92,11 @@ void use_volatile();
 // A class that overrides operations exists: from now on arguments are looked at.
 void add_class();
 bool overrides(PyTypeObject* type);
+
+// Whether the class has a __torch_dispatch__ of its own. Call use_dispatch() before an object of it
+// exists: from now on they are looked for.
+bool dispatches(PyTypeObject* type);
+void use_dispatch();
 
 // Whether subclasses, or modes too, are passed by in this thread.
 enum class Disabled { Nothing, Subclasses, All };

@@ -6,6 +6,7 @@
 #include "autograd/node.h"
 #include "base/number.h"
 #include "base/warning.h"
+#include "bind/seam.h"
 #include "ops/factory.h"
 #include "ops/ops.h"
 #include "python/interop.h"
@@ -376,6 +377,7 @@ Tensor legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 }
 
 Tensor as_subclass(const Tensor& x, PyTypeObject* type) {
+  if (seam::dispatches(type)) seam::use_dispatch();
   return record("AliasBackward0", alias_as(type, x), {x}, [](const Tensor& g) { return g; });
 }
 
@@ -392,7 +394,9 @@ void bind_subclasses(nb::module_& m) {
   m.def(
       "_make_subclass",
       [checked_class](nb::handle cls, const Tensor& data, bool requires_grad) {
-        Tensor x = alias_as(checked_class("_make_subclass", cls), data);
+        PyTypeObject* type = checked_class("_make_subclass", cls);
+        if (seam::dispatches(type)) seam::use_dispatch();
+        Tensor x = alias_as(type, data);
         if (requires_grad) require_grad(x, true);
         return x;
       },

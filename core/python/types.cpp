@@ -236,6 +236,15 @@ Example:
             self->index = static_cast<int8_t>(*index);
           },
           "type"_a, "index"_a = nb::none())
+      .def(
+          "__init__",
+          [](Device*, nb::handle other) {
+            fail(ErrorKind::Type,
+                 "device() received an invalid combination of arguments: expected a string such as "
+                 "'cuda:1', the index of a device or a device, got ",
+                 Py_TYPE(other.ptr())->tp_name, ".");
+          },
+          "device"_a.none())
       .def_prop_ro("type", [](const Device& d) { return device_type_name(d.type); })
       .def_prop_ro("index",
                    [](const Device& d) {

@@ -14,6 +14,7 @@ from facula import _core
 from facula._core import Generator as Generator
 from facula._core import Size as Size
 from facula._core import Tensor as TensorBase
+from facula._core import _disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from facula._core import _disabled_torch_function_impl as _disabled_torch_function_impl
 from facula._core import device as device
 from facula._core import dtype as dtype

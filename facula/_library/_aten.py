@@ -5,28 +5,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import facula
 from facula._core import Tensor
+from facula.nn import functional
 
 __all__ = [
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d",
     "_convolution",
     "_local_scalar_dense",
     "_log_softmax",
     "_log_softmax_backward_data",
     "_pin_memory",
+    "_scaled_dot_product_flash_attention_for_cpu",
     "_softmax",
     "_softmax_backward_data",
     "_sparse_addmm",
     "_to_copy",
     "_unsafe_view",
     "alias",
+    "binary_cross_entropy",
+    "huber_loss",
     "index",
+    "mse_loss",
+    "multi_margin_loss",
+    "nll_loss_forward",
     "slice",
+    "smooth_l1_loss",
+    "soft_margin_loss",
     "sym_size",
     "threshold_backward",
+    "unfold",
 ]
 
 _cut = slice  # the built-in, which the operation of that name hides
@@ -133,3 +146,101 @@ def _log_softmax_backward_data(
 def _convolution(input: Tensor, weight: Tensor, bias: Tensor | None, *args: Any) -> Tensor:
     """``convolution`` with PyTorch's switches of cuDNN at the end, which are ignored."""
     return facula.convolution(input, weight, bias, *args[:6])
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """The method of tensors; ``nn.functional.unfold`` is ``im2col`` there."""
+    return self.unfold(dimension, size, step)
+
+
+def _adaptive_avg_pool2d(self: Tensor, output_size: Sequence[int]) -> Tensor:
+    """The kernel of ``adaptive_avg_pool2d``."""
+    return functional.adaptive_avg_pool2d(self, tuple(output_size))
+
+
+def _adaptive_avg_pool3d(self: Tensor, output_size: Sequence[int]) -> Tensor:
+    """The kernel of ``adaptive_avg_pool3d``."""
+    return functional.adaptive_avg_pool3d(self, tuple(output_size))
+
+
+def _scaled_dot_product_flash_attention_for_cpu(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Attention, and the logarithm of what the weights of each query were divided by."""
+    out = functional.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale
+    )
+    factor = query.size(-1) ** -0.5 if scale is None else scale
+    scores = query.detach() @ key.detach().transpose(-2, -1) * factor
+    if is_causal:
+        scores = scores.masked_fill(facula.ones_like(scores, dtype=facula.bool).triu(1), -math.inf)
+    if attn_mask is not None:
+        is_mask = attn_mask.dtype == facula.bool
+        scores = scores.masked_fill(~attn_mask, -math.inf) if is_mask else scores + attn_mask
+    return out, scores.logsumexp(-1)
+
+
+# ---- losses, which nn.functional gives a reduction by its name
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    """The squares of differences."""
+    return functional.mse_loss(self, target, reduction=REDUCTIONS[reduction])
+
+
+def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
+    """Differences, their squares where they are small."""
+    return functional.smooth_l1_loss(self, target, reduction=REDUCTIONS[reduction], beta=beta)
+
+
+def huber_loss(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
+    """Squares of differences, and the differences where they are large."""
+    return functional.huber_loss(self, target, reduction=REDUCTIONS[reduction], delta=delta)
+
+
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    """The logistic loss of two classes, 1 and -1."""
+    return functional.soft_margin_loss(self, target, reduction=REDUCTIONS[reduction])
+
+
+def multi_margin_loss(
+    self: Tensor,
+    target: Tensor,
+    p: float = 1,
+    margin: float = 1,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """How far other classes come within a margin of the right one."""
+    kind = REDUCTIONS[reduction]
+    return functional.multi_margin_loss(self, target, int(p), margin, weight, reduction=kind)
+
+
+def binary_cross_entropy(
+    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
+    """Cross entropy between probabilities and targets of two classes."""
+    return functional.binary_cross_entropy(self, target, weight, reduction=REDUCTIONS[reduction])
+
+
+def nll_loss_forward(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """The negative log likelihood, and the sum of the weights that a mean is divided by."""
+    kind = REDUCTIONS[reduction]
+    loss = functional.nll_loss(self, target, weight, ignore_index=ignore_index, reduction=kind)
+    if kind == "none":
+        return loss, self.new_zeros(())
+    is_counted = target != ignore_index
+    if weight is None:
+        return loss, is_counted.sum().to(self.dtype)
+    return loss, weight[target.where(is_counted, 0)].where(is_counted, 0).sum()

@@ -9,7 +9,8 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._library import _aten
-from facula._library._overloads import overloads_of, schema_of
+from facula._library._overloads import overloads_of
+from facula._library._schemas import schema_of
 from facula._library.schema import FunctionSchema, check_arguments, check_result, parse
 from facula._ops._mark import LOOPED
 from facula._transform import tensors_in

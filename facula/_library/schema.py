@@ -268,16 +268,16 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _fits(kind: str, value: Any) -> bool:
+def fits(kind: str, value: Any) -> bool:
     """Whether the value is of the type, which is written as in schemas: ``Tensor?[]``."""
     if kind.endswith("?"):
-        return value is None or _fits(kind[:-1], value)
+        return value is None or fits(kind[:-1], value)
     if kind.endswith("]"):
         inner, _, length = kind[:-1].rpartition("[")
         if isinstance(value, Sequence) or type(value).__name__ == "ndarray":
             has_none = inner == "Tensor" and any(item is None for item in value)
-            return not has_none and all(_fits(inner, item) for item in value)
-        return bool(length) and _fits(inner, value)  # one value for all of int[2]
+            return not has_none and all(fits(inner, item) for item in value)
+        return bool(length) and fits(inner, value)  # one value for all of int[2]
     # What has an override is asked by the operation, and no value yet.
     has_override = hasattr(value, "__torch_function__") and not isinstance(value, Tensor)
     return has_override or _FITS[kind](value)
@@ -287,12 +287,12 @@ def check_result(schema: FunctionSchema, result: Any) -> None:
     """Raise PyTorch's RuntimeError for a result of a kernel that does not fit the schema."""
     kinds = [returned.type for returned in schema.returns]
     if len(kinds) == 1:
-        is_right = _fits(kinds[0], result)
+        is_right = fits(kinds[0], result)
     elif not kinds:
         is_right = result is None
     else:
         is_right = isinstance(result, (tuple, list)) and len(result) == len(kinds)
-        is_right = is_right and all(map(_fits, kinds, result))
+        is_right = is_right and all(map(fits, kinds, result))
     if not is_right:
         expected = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
         raise RuntimeError(
@@ -326,7 +326,7 @@ def check_arguments(schema: FunctionSchema, args: Sequence[Any], kwargs: dict[st
                 )
             continue
         value = given[argument.name]
-        if not _fits(argument.type, value):
+        if not fits(argument.type, value):
             raise RuntimeError(
                 f"{schema.name}() Expected a value of type '{argument.type}' for argument "
                 f"'{argument.name}' but instead found type '{type(value).__name__}'.\n"

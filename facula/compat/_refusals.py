@@ -29,7 +29,7 @@ class Refusal(NamedTuple):
 REFUSALS = (
     Refusal(
         (
-            "torch.ao.nn",
+            "torch.ao.nn.*",
             "torch.ao.ns",
             "torch.ao.pruning",
             "torch.choose_qparams_optimized",
@@ -41,7 +41,6 @@ REFUSALS = (
             "torch.nn.intrinsic",
             "torch.nn.qat",
             "torch.nn.quantizable",
-            "torch.nn.quantized",
             "torch.q_*",
             "torch.quantize_*",
             "torch.quantized_*",

@@ -1,4 +1,4 @@
-"""What programs under ``facula run`` get as ``tensorboardX``: the package with our SummaryWriter.
+"""What programs under ``facula run`` get as ``tensorboardX``: the package with our writers.
 
 Its other files are those of the package itself, on which our writer is built.
 """
@@ -13,8 +13,8 @@ _HOMES = {"GlobalSummaryWriter": "global_writer", "RecordWriter": "record_writer
 
 
 def __getattr__(name: str) -> Any:
-    if name == "SummaryWriter":
-        return import_module("facula.utils.tensorboard").SummaryWriter
+    if name in ("FileWriter", "SummaryWriter"):
+        return getattr(import_module("facula.utils.tensorboard"), name)
     if name in _HOMES:
         return getattr(import_module(f"tensorboardX.{_HOMES[name]}"), name)
     if name == "__version__":

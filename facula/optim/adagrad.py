@@ -64,6 +64,16 @@ class Adagrad(RuleOptimizer):
         fused: bool | None = None,
     ) -> None:
         self._set_up(params, locals())
+        # Whoever writes to the state before the first step finds it, as in PyTorch.
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p].update(self._new_state(p, group))
+
+    def share_memory(self) -> None:
+        """Move the states to memory that other processes share."""
+        for state in self.state.values():
+            for name in ("step", "sum"):
+                state[name].share_memory_()
 
     def _sparse_update(self, p: Tensor, group: dict[str, Any]) -> Callable[[], None]:
         if group["weight_decay"] != 0:

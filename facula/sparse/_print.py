@@ -42,7 +42,7 @@ def sparse_repr(tensor: SparseTensor, *, tensor_contents: str | None = None) -> 
         suffixes.append("requires_grad=True")
     if tensor._kind is COO:  # PyTorch begins a line for these, and not for those of the others
         contents += separator + suffixes.pop(0)
-    text = _tensor_str._with_suffixes("tensor(" + contents, suffixes, indent)
+    text = _tensor_str._add_suffixes("tensor(" + contents, suffixes, indent)
     return "Parameter containing:\n" + text if is_parameter(tensor) else text
 
 

@@ -1,8 +1,7 @@
-"""Modes below autograd. There is no level below it here: a mode sees the operations themselves.
+"""Modes and classes that see operations as those of PyTorch's core, by ``__torch_dispatch__``.
 
-:class:`TorchDispatchMode` gives each operation of the thread to ``__torch_dispatch__``, as a
-:class:`~facula.overrides.TorchFunctionMode` does. The operations are those that programs call, not
-the smaller ones that PyTorch breaks them into, and no schema comes with them.
+There is no level below autograd here: an operation that a mode or a class calls is recorded as it
+is everywhere, and operations of the backward pass are not seen.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
-from facula import _core
 from facula._core import Tensor
+from facula._library._dispatch import ask_mode, push_mode
 from facula.overrides import TorchFunctionMode
 
 __all__ = [
@@ -31,20 +30,23 @@ _modes: list[TorchDispatchMode] = []
 class TorchDispatchMode(TorchFunctionMode):
     """A context in which every operation of the thread is given to ``__torch_dispatch__``.
 
+    The operations are overloads of ``ops.aten``. Those of the backward pass are not among them.
+
     Args:
         _dispatch_key: accepted for compatibility.
 
     Example:
         >>> from facula.utils._python_dispatch import TorchDispatchMode
-        >>> class Count(TorchDispatchMode):
-        ...     n = 0
+        >>> class Log(TorchDispatchMode):
         ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        ...         self.n += 1
+        ...         print(func)
         ...         return func(*args, **(kwargs or {}))
-        >>> with Count() as count:
-        ...     x = facula.ones(2).add(1)
-        >>> count.n
-        2
+        >>> x, weight = facula.ones(2, 3), facula.ones(4, 3)
+        >>> with Log():
+        ...     y = facula.nn.functional.linear(x, weight).relu()
+        aten.t.default
+        aten.mm.default
+        aten.relu.default
     """
 
     def __init__(self, _dispatch_key: Any = None) -> None:
@@ -52,7 +54,7 @@ class TorchDispatchMode(TorchFunctionMode):
 
     def __torch_dispatch__(
         self,
-        func: Callable[..., Any],
+        func: Any,
         types: tuple[type, ...],
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
@@ -67,14 +69,14 @@ class TorchDispatchMode(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        # Questions, such as x.shape, do not get so far down in PyTorch.
-        if getattr(func, "__name__", "") in ("__get__", "__set__", "__delete__"):
+        if self not in _modes:  # inside of _disable_current_modes
             return func(*args, **(kwargs or {}))
-        return self.__torch_dispatch__(func, types, args, kwargs or {})
+        return ask_mode(self, func, args, kwargs or {})
 
     def __enter__(self) -> Any:
         _modes.append(self)
-        return super().__enter__()
+        push_mode(self)
+        return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         _modes.remove(self)
@@ -86,7 +88,7 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
     def __torch_dispatch__(
         self,
-        func: Callable[..., Any],
+        func: Any,
         types: tuple[type, ...],
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
@@ -116,8 +118,12 @@ def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
 @contextlib.contextmanager
 def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
     """A block in which no mode sees operations."""
-    with _core._DisableTorchFunction():
-        yield list(_modes)
+    before = list(_modes)
+    _modes.clear()
+    try:
+        yield before
+    finally:
+        _modes[:] = before
 
 
 @runtime_checkable

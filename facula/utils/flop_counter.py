@@ -20,8 +20,28 @@ __all__ = ["FlopCounterMode", "flop_registry", "register_flop_formula"]
 Formula = Callable[..., int]
 _Shape = Sequence[int]
 
-# By the name that an operation has in traces, without "aten::".
-flop_registry: dict[str, Formula] = {}
+
+class _Registry(dict[Any, Formula]):
+    """Formulas by the name that an operation has in traces, without "aten::".
+
+    An operation, such as ``ops.aten.mm``, stands for its name.
+    """
+
+    def __getitem__(self, key: Any) -> Formula:
+        return super().__getitem__(_name(key))
+
+    def __setitem__(self, key: Any, formula: Formula) -> None:
+        super().__setitem__(_name(key), formula)
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(_name(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The formula of an operation, or the default."""
+        return super().get(_name(key), default)
+
+
+flop_registry = _Registry()
 
 
 def _name(target: Any) -> str:
@@ -176,7 +196,7 @@ def flops_of_event(name: str, args: list[Any], kwargs: dict[str, Any], out: Any)
 
     if name in ("add", "mul") and isinstance(out, tuple):
         return math.prod(out[0])
-    formula = flop_registry.get(name)
+    formula: Formula | None = flop_registry.get(name)
     if formula is None or out is None:
         return None
     shapes = {key: shape(value) for key, value in kwargs.items()}
@@ -222,10 +242,9 @@ class FlopCounterMode:
         self.depth = depth
         self.display = display
         self.flop_counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        self.flop_registry = {
-            **flop_registry,
-            **{_name(k): _with_shapes(v) for k, v in (custom_mapping or {}).items()},
-        }
+        self.flop_registry = _Registry(flop_registry)
+        for target, formula in (custom_mapping or {}).items():
+            self.flop_registry[target] = _with_shapes(formula)
         self._observer: _core._Observer | None = None
         self._hooks: list[Any] = []
         self._modules: list[str] = []  # the names of those that run, the innermost last

@@ -469,8 +469,7 @@ INNER = {"_count_bins", "_csr_dots", "_ctc_loss"}
 # They compute nothing with the elements of a tensor.
 STATE = {
     "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks",
-    "as_subclass",
-    "set_rng_state",
+    "_disabled_torch_dispatch_impl", "as_subclass", "set_rng_state",
 }  # fmt: skip
 
 

@@ -374,3 +374,15 @@ def test_parameters_and_state_are_swapped_for_a_block():
         optim.swap_in_optimizer_params_and_state(optimizer, {}, state),
     ):
         pass
+
+
+def test_adagrad_has_its_state_from_the_beginning():
+    x = facula.ones(2, requires_grad=True)
+    optimizer = optim.Adagrad([x], initial_accumulator_value=0.5)
+    assert optimizer.state[x]["sum"].tolist() == [0.5, 0.5] and optimizer.state[x]["step"] == 0
+    optimizer.state[x]["note"] = "of the program"
+    x.sum().backward()
+    optimizer.step()
+    assert optimizer.state[x]["sum"].tolist() == [1.5, 1.5]
+    optimizer.share_memory()
+    assert optimizer.state[x]["sum"].is_shared()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import facula
-from facula._library import _overloads
+from facula._library import _overloads, _schemas
 
 OPERATORS = set(torch._C._dispatch_get_all_op_names())
 
@@ -19,13 +19,18 @@ def test_overloads_are_those_of_pytorch(name):
     assert list(_overloads.overloads_of(name)) == known
 
 
-@pytest.mark.parametrize("name", _overloads._SCHEMAS)
-def test_schemas_are_those_of_pytorch(name):
-    ours = getattr(facula.ops.aten, name).default._schema
-    theirs = getattr(torch.ops.aten, name).default._schema
+@pytest.mark.parametrize("full_name", _schemas._ALL)
+def test_schemas_are_those_of_pytorch(full_name):
+    name, _, overload = full_name.partition(".")
+    ours = getattr(getattr(facula.ops.aten, name), overload or "default")._schema
+    theirs = getattr(getattr(torch.ops.aten, name), overload or "default")._schema
     assert str(ours) == str(theirs)
     assert [a.name for a in ours.arguments] == [a.name for a in theirs.arguments]
     assert ours.is_mutable == theirs.is_mutable
+    is_composed = torch._C._dispatch_has_kernel_for_dispatch_key(
+        f"aten::{full_name}", "CompositeImplicitAutograd"
+    )
+    assert (full_name in _schemas._TOLD) != is_composed
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

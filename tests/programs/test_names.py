@@ -287,6 +287,8 @@ def test_writers_of_tensorboard_are_facula_s_by_all_names(programs):
 
         assert facula.utils.tensorboard.SummaryWriter is SummaryWriter
         assert SummaryWriter is second is third is fourth is tensorboardX.SummaryWriter
+        from torch.utils.tensorboard import FileWriter
+        assert FileWriter is tensorboardX.FileWriter
         with SummaryWriter("logs") as writer:
             writer.add_scalar("loss", 0.5, 1)
         print(len(glob.glob("logs/events*")), tensorboardX.__version__ > "2")

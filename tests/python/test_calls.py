@@ -165,3 +165,11 @@ def test_one_of_several_ints_may_be_a_tensor_of_one_integer():
             facula.nn.functional.pad(x, (wrong, 0))
     with pytest.raises(TypeError, match="dim"):
         x.transpose(facula.tensor([0]), 1)  # one that stands alone has no dimensions
+
+
+@pytest.mark.parametrize("wrong", [3.5, None, True, [1]])
+def test_what_is_no_device_is_told(wrong):
+    with pytest.raises(
+        TypeError, match=rf"expected a string such as .* got {type(wrong).__name__}"
+    ):
+        facula.device(wrong)

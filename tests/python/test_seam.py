@@ -342,3 +342,12 @@ def test_an_error_stays_when_nobody_is_foreign():
 def test_resolved_names_are_unique():
     functions = [f for place in get_overridable_functions().values() for f in place]
     assert None not in map(resolve_name, functions)
+
+
+def test_bound_functions_are_builtin_functions_to_inspect():
+    for function in (facula.add, facula.zeros, facula.nn.functional.linear):
+        assert inspect.isbuiltin(function) and inspect.isroutine(function)
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert copy.deepcopy(function) is function
+    with pytest.raises(ValueError, match="no signature found"):
+        inspect.signature(facula.add)

@@ -3,7 +3,7 @@ import pytest
 import facula
 from facula import nn
 from facula.nn import functional as F
-from facula.utils.flop_counter import FlopCounterMode, register_flop_formula
+from facula.utils.flop_counter import FlopCounterMode, flop_registry, register_flop_formula
 
 
 def count(function, **kwargs):
@@ -117,3 +117,12 @@ def test_an_error_of_a_formula_is_that_of_the_operation():
     with pytest.raises(KeyError, match="formula"):
         count(lambda: a + a, custom_mapping={"add": wrong})
     assert (a + a).tolist() == [[2.0] * 3] * 2
+
+
+def test_formulas_are_found_by_operations_of_aten():
+    aten = facula.ops.aten
+    assert aten.mm in flop_registry and aten.sin not in flop_registry
+    assert flop_registry[aten.mm](a, b, out_val=a @ b) == 48
+    assert flop_registry.get(aten.sin) is None
+    counter = count(lambda: a.sin(), custom_mapping={aten.sin: lambda *shapes, out_shape: 7})
+    assert counter.get_total_flops() == 7

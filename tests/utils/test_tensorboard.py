@@ -395,12 +395,19 @@ def test_a_full_disk_leaves_whole_records(tmp_path):
     assert [point.value for point in read(tmp_path).Scalars("a")] == [1.0, 3.0]
 
 
-def test_writers_of_files_are_tensorboardx_own():
+def test_a_writer_of_files_takes_summaries_and_events(tmp_path):
     import tensorboardX
 
     from facula.utils import tensorboard
 
-    assert tensorboard.FileWriter is tensorboardX.FileWriter
+    writer = tensorboard.FileWriter(tmp_path, filename_suffix=".own")
+    writer.add_summary(tensorboardX.summary.scalar("a", 1.0), 1)
+    writer.close()
+    writer.reopen()
+    writer.add_summary(tensorboardX.summary.scalar("a", 3.0), 2)
+    writer.close()
+    assert writer.get_logdir() == str(tmp_path)
+    assert [point.value for point in read(tmp_path).Scalars("a")] == [1.0, 3.0]
     assert tensorboard.RecordWriter is tensorboardX.RecordWriter
 
 

@@ -11,6 +11,28 @@
 
 namespace facula {
 
+// An int, which PyTorch takes here from a tensor of one element and any number of dimensions, too.
+struct Bound {
+  int64_t value;
+  operator int64_t() const { return value; }
+};
+
+}  // namespace facula
+
+template <>
+struct nanobind::detail::type_caster<facula::Bound> {
+  NB_TYPE_CASTER(facula::Bound, const_name("int"))
+  bool from_python(handle src, uint8_t, cleanup_list*) noexcept {
+    if (facula::index_from_object(src.ptr(), value.value)) return true;
+    facula::Dims one;
+    if (!facula::is_tensor(src.ptr()) || !facula::dims_from_object(src.ptr(), one)) return false;
+    value.value = one[0];
+    return true;
+  }
+};
+
+namespace facula {
+
 namespace {
 
 template <class T>
@@ -194,7 +216,7 @@ Tensor permutation(int64_t n, DType dtype, Device place, Generator& generator) {
   return to(y, place, dtype, false);
 }
 
-Tensor randperm(const FactoryOptions& options, int64_t n, const GeneratorArg& generator,
+Tensor randperm(const FactoryOptions& options, Bound n, const GeneratorArg& generator,
                 const OptionalTensor& out) {
   DType type = out.defined() ? out.dtype() : options.dtype.value_or(DType::Int64);
   Device place = options.place();
@@ -207,7 +229,7 @@ Tensor randperm(const FactoryOptions& options, int64_t n, const GeneratorArg& ge
   return into_out("randperm", y, out);
 }
 
-Tensor randint(const FactoryOptions& options, int64_t low, int64_t high, const nb::object& size,
+Tensor randint(const FactoryOptions& options, Bound low, Bound high, const nb::object& size,
                const GeneratorArg& generator, const OptionalTensor& out) {
   Dims dims;
   check_type(dims_from_object(size.ptr(), dims),
@@ -217,9 +239,9 @@ Tensor randint(const FactoryOptions& options, int64_t low, int64_t high, const n
                  [&] { return random_(x, low, high, or_default(generator, x.device())); });
 }
 
-Tensor randint_from_0(const FactoryOptions& options, int64_t high, const nb::object& size,
+Tensor randint_from_0(const FactoryOptions& options, Bound high, const nb::object& size,
                       const GeneratorArg& generator, const OptionalTensor& out) {
-  return randint(options, 0, high, size, generator, out);
+  return randint(options, {0}, high, size, generator, out);
 }
 
 void randint_like(Tensor& x, int64_t low, int64_t high, const GeneratorArg& generator) {

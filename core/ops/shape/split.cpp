@@ -138,6 +138,7 @@ nb::object split_any(const Tensor& x, nb::handle size, int64_t dim) {
   check_type(dims_from_object(size.ptr(), sizes),
              "split: expected an int or a sequence of ints as split_size_or_sections, got ",
              nb::repr(size).c_str(), ".");
+  if (is_tensor(size.ptr())) return as_tuple(split(x, sizes[0], dim, kind));
   return as_tuple(split(x, sizes, dim, kind));
 }
 

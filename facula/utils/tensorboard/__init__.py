@@ -5,14 +5,14 @@ The names and arguments are those of PyTorch's and tensorboardX's writers.
 
 from typing import Any
 
-from facula.utils.tensorboard.writer import SummaryWriter
+from facula.utils.tensorboard.writer import FileWriter, SummaryWriter
 
-__all__ = ["SummaryWriter"]
+__all__ = ["FileWriter", "SummaryWriter"]
 
 
 def __getattr__(name: str) -> Any:
-    # The writers of records and files behind it are tensorboardX's own.
-    if name not in ("FileWriter", "RecordWriter"):
+    # The writer of records behind it is tensorboardX's own.
+    if name != "RecordWriter":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import tensorboardX
 

@@ -76,6 +76,27 @@ class EventFile:
             self._file.close()
 
 
+class FileWriter(EventFile):
+    """An event file, with the arguments of PyTorch's class.
+
+    Args:
+        log_dir: the folder.
+        max_queue: accepted for compatibility: records are written at once.
+        flush_secs: accepted for compatibility.
+        filename_suffix: the end of the file's name.
+    """
+
+    def __init__(
+        self, log_dir: Any, max_queue: int = 10, flush_secs: int = 120, filename_suffix: str = ""
+    ) -> None:
+        super().__init__(str(log_dir), filename_suffix)
+
+    def reopen(self) -> None:
+        """Opens the file again after close()."""
+        if self._file.closed:
+            self._file = open(self._file.name, "ab", buffering=0)  # noqa: SIM115
+
+
 def _checksum(data: bytes) -> bytes:
     # Rotated and shifted, as the format asks: the checksum of data that has its own would be weak.
     crc = crc32c(data)

@@ -27,10 +27,10 @@ except ImportError as error:
     ) from error
 
 from facula.utils.tensorboard import _media
-from facula.utils.tensorboard._events import EventFile
+from facula.utils.tensorboard._events import EventFile, FileWriter
 from facula.utils.tensorboard._graph import trace
 
-__all__ = ["SummaryWriter"]
+__all__ = ["FileWriter", "SummaryWriter"]
 
 # Limits of the buckets of a histogram: a tenth apart, on both sides of zero.
 _LIMITS = [1e-12 * 1.1**i for i in range(774)]

@@ -72,3 +72,12 @@ def test_max_pool1d_with_indices_says_where_the_largest_are():
         values, indices = facula.max_pool1d_with_indices(x[0], 2, **options)
         assert facula.equal(values, x[0].gather(1, indices))
         assert facula.equal(values, F.max_pool1d(x[0], 2, **options))
+
+
+def test_one_size_for_all_dimensions_may_be_a_tensor_of_one_element():
+    x = facula.arange(16.0).reshape(1, 1, 4, 4)
+    facula.testing.assert_close(F.max_pool2d(x, facula.tensor([2])), F.max_pool2d(x, 2))
+    facula.testing.assert_close(x.sum(facula.tensor([2])), x.sum(2))
+    assert len(x.split(facula.tensor([2]), 2)) == 2
+    with pytest.raises(TypeError, match="max_pool2d: expected an int or a sequence of ints"):
+        F.max_pool2d(x, facula.tensor([2, 2]))

@@ -30,3 +30,15 @@ def test_randint_like_draws_what_randint_draws():
     assert facula.equal(facula.randint_like(expected, 3, 99), expected)
     with pytest.raises(RuntimeError, match="expected from < to"):
         facula.randint_like(expected, 3, 3)
+
+
+def test_bounds_may_be_tensors_of_one_element():
+    facula.manual_seed(0)
+    expected = facula.randint(1, 6, (5,))
+    facula.manual_seed(0)
+    assert facula.randint(facula.tensor([1]), facula.tensor([[6]]), (5,)).tolist() == (
+        expected.tolist()
+    )
+    assert len(facula.randperm(facula.tensor([3]))) == 3
+    with pytest.raises(TypeError, match="randint: expected an int as high"):
+        facula.randint(facula.tensor([1, 2]), (3,))

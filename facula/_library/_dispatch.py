@@ -1,0 +1,312 @@
+"""``__torch_dispatch__``: the operations of programs as those of PyTorch's core, ``aten``.
+
+Modes and classes with ``__torch_dispatch__`` are asked at the seam, where every operation of the
+core enters. What they are told is the overload of ``aten`` that PyTorch would run, with arguments
+in the order of its schema and defaults left out. An operation that PyTorch composes of others is
+told as those, by a rule of :mod:`facula._library._parts`, or as what it is composed of here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from facula import _core, return_types
+from facula._core import Tensor
+from facula._library import _aten, _parts
+from facula._library._aten import REDUCTIONS
+from facula._library._schemas import told_overloads
+from facula._library.operators import OpOverload, OpOverloadPacket, _find_aten, namespace
+from facula._library.schema import Argument, FunctionSchema, fits
+from facula._transform import name_of, tensors_in
+from facula._utils import form_of
+from facula.autograd.function import Function
+
+__all__ = ["ask_classes", "ask_mode", "push_mode"]
+
+Tell = Callable[..., Any]  # tell(overload, *args, **kwargs): what a rule has somebody asked for
+
+# Operations that take a number for a tensor also where there is an overload for numbers.
+_TAKE_NUMBERS = {
+    *("add", "add_", "div", "div_", "divide", "divide_", "floor_divide", "floor_divide_"),
+    *("mul", "mul_", "multiply", "multiply_", "sub", "sub_", "subtract", "subtract_"),
+    *("true_divide", "true_divide_"),
+}
+# By other names than in schemas: what our functions call their parameters.
+_OTHER_NAMES = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "split_size_or_sections": "split_size",
+    "other": "src",
+}
+_NOTHING: Any = object()
+
+
+# ---- who is asked
+
+
+def ask_mode(mode: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of a mode that is out of the way: what it calls goes to the next one."""
+
+    def tell(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+        types = tuple(type(x) for x in _asked(args, kwargs))
+        return mode.__torch_dispatch__(op, types, args, kwargs)
+
+    def tell_of_part(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+        _core._pop_torch_function_mode()
+        try:
+            return tell(op, *args, **kwargs)
+        finally:
+            push_mode(mode)
+
+    def in_parts(function: Callable[[Tell], Any]) -> Any:
+        push_mode(mode)
+        try:
+            return function(tell_of_part)
+        finally:
+            _core._pop_torch_function_mode()
+
+    return _translated(func, args, kwargs, tell, in_parts, func)
+
+
+def ask_classes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer of the classes with ``__torch_dispatch__`` among the arguments."""
+
+    def as_it_is(*args: Any, **kwargs: Any) -> Any:
+        if func.__name__ in ("stride", "is_contiguous") and hasattr(args[0], "_wrapper_strides"):
+            args = (form_of(args[0]), *args[1:])
+        return _core._resume(func, args, kwargs)
+
+    return _translated(func, args, kwargs, _ask, lambda function: function(_ask), as_it_is)
+
+
+def push_mode(mode: Any) -> None:
+    """Make a mode the innermost one."""
+    _core._push_transform(mode, _composed_operations())
+
+
+def _asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors that are asked, one of each class, subclasses before what they are made of."""
+    found: list[Any] = []
+    for x in tensors_in((*args, *kwargs.values())):
+        if type(x).__torch_dispatch__ is Tensor.__torch_dispatch__:
+            continue
+        if any(type(x) is type(y) for y in found):
+            continue
+        place = next((i for i, y in enumerate(found) if isinstance(x, type(y))), len(found))
+        found.insert(place, x)
+    return found
+
+
+def _ask(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    asked = _asked(args, kwargs)
+    types = tuple(map(type, asked))
+    for x in asked:
+        result: Any = x.__torch_dispatch__(op, types, args, kwargs)
+        if result is not NotImplemented:
+            return _without_gradient(op, args, kwargs, result)
+    if not asked:  # a part that has none of the tensors
+        return op(*args, **kwargs)
+    raise TypeError(
+        f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
+        "NotImplemented:\n" + "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
+    )
+
+
+class _NoDerivative(Function):
+    """Gives the result a history that ends in an error, not in a gradient that is missing."""
+
+    @staticmethod
+    def forward(ctx: Any, op: OpOverload, made: list[Tensor], *inputs: Tensor) -> Tensor:
+        ctx.op = op
+        return made[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise NotImplementedError(
+            f"{ctx.op.name()}: no derivative is recorded for what __torch_dispatch__ of a class "
+            "computes. Give the class a __torch_function__ that calls an autograd.Function, or let "
+            "the tensors inside of it require gradients."
+        )
+
+
+def _without_gradient(op: OpOverload, args: Any, kwargs: Any, result: Any) -> Any:
+    if not _core.is_grad_enabled() or op._opname in ("detach", "alias"):
+        return result
+    inputs = [
+        x
+        for x in tensors_in((*args, *kwargs.values()))
+        if x.requires_grad and type(x) is not Tensor
+    ]
+    is_new = isinstance(result, Tensor) and not result.requires_grad
+    if not is_new or not inputs or not (result.is_floating_point() or result.is_complex()):
+        return result
+    return _NoDerivative.apply(op, [result], *inputs)
+
+
+# ---- what they are told
+
+
+def _translated(
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tell: Tell,
+    in_parts: Callable[[Callable[[Tell], Any]], Any],
+    as_it_is: Callable[..., Any],
+) -> Any:
+    name = name_of(func)
+    if name in _parts.QUESTIONS or (name.endswith("et__") and name not in _parts.RULES):
+        return as_it_is(*args, **kwargs)
+    if isinstance(func, _core._Operation) and func not in _composed_operations():
+        return in_parts(lambda tell: _core._resume(func, args, kwargs))
+    if kwargs.get("out", _NOTHING) is None:
+        del kwargs["out"]
+    rule = _parts.RULES.get(name) if "out" not in kwargs else None
+    if rule is not None:
+        result = in_parts(lambda tell: rule(tell, *args, **kwargs))
+        if result is not NotImplemented:
+            return result
+    own_name = _own_name(func, name)
+    op, given, named = _chosen(own_name, args, kwargs)
+    if op is not None:
+        return _as_of_python(own_name, tell(op, *given, **named))
+    return tell(_overload_of(func, own_name), *args, **kwargs)
+
+
+def _as_of_python(name: str, result: Any) -> Any:
+    """A result of a kernel as the function returns it: tuples, with names where they have some."""
+    kind = getattr(return_types, name, None) if isinstance(result, (tuple, list)) else None
+    if kind is not None and len(result) == kind.n_fields:
+        return kind(result)
+    return tuple(result) if type(result) is list else result
+
+
+def _own_name(func: Any, name: str) -> str:
+    """The name in ``aten``: ``linalg_inv``, and ``mse_loss`` for the core's ``_mse_loss``."""
+    module = getattr(func, "__module__", None) or ""
+    for chapter in ("linalg", "fft"):
+        if module.startswith(f"facula.{chapter}") and told_overloads(f"{chapter}_{name}"):
+            return f"{chapter}_{name}"
+    if name.startswith("_") and not name.startswith("__") and not told_overloads(name):
+        return name[1:]
+    return name
+
+
+def _chosen(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[OpOverload | None, list[Any], dict[str, Any]]:
+    """The overload that takes these arguments, and they in its form."""
+    overloads = told_overloads(name)
+    packet = getattr(namespace("aten"), name, None) if overloads else None
+    for overload in overloads if packet is not None else ():
+        op: OpOverload = getattr(packet, overload)
+        if op._schema is not None:
+            bound = _bound(op._schema, args, kwargs)
+            if bound is not None:
+                return op, *bound
+    return None, [], {}
+
+
+def _overload_of(func: Any, name: str) -> OpOverload:
+    """The operation of a function that PyTorch composes, or has not: then of our own namespace."""
+    packet: Any = getattr(namespace("aten"), name, None)
+    # Another function may take other arguments than the operation of its name.
+    is_same = packet is not None and func in (packet.op, getattr(Tensor, name, None))
+    if not is_same or packet.op in vars(_aten).values():
+        place = namespace("facula")
+        packet = vars(place).get(func.__name__)
+        if packet is None:
+            packet = OpOverloadPacket("facula", func.__name__)
+            packet._overloads["default"] = OpOverload(packet, "default", None, func)
+            setattr(place, func.__name__, packet)
+    return next(iter(packet._overloads.values()))  # type: ignore[no-any-return]
+
+
+def _bound(
+    schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Arguments in the order of a schema, without those at the end that are defaults."""
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    given = dict(zip((a.name for a in positional), args, strict=False))
+    last = positional[min(len(args), len(positional)) - 1] if positional and args else None
+    rest = args[len(positional) - 1 :] if len(args) >= len(positional) else args[-1:]
+    if last is not None and last.type.endswith("[]") and all(type(n) is int for n in rest):
+        given[last.name] = list(rest)  # x.view(2, 3)
+    elif len(args) > len(positional):
+        return None
+    known = {a.name for a in schema.arguments}
+    for key, value in kwargs.items():
+        name = key if key in known else _OTHER_NAMES.get(key, key)
+        if name not in known and key in ("input", "tensor", "tensors") and not args:
+            name = schema.arguments[0].name
+        if name in known:
+            given[name] = value
+        elif value is not None and value is not False:
+            return None
+    values = {}
+    for argument in schema.arguments:
+        value = _value(schema.name, argument, given.get(argument.name, _NOTHING))
+        if value is _NOTHING:
+            return None
+        values[argument.name] = value
+    last_given = max(
+        (i for i, a in enumerate(positional) if not _is_default(a, values)), default=-1
+    )
+    ordered = [values[a.name] for a in positional[: last_given + 1]]
+    named = [a for a in schema.arguments if a.kwarg_only and not _is_default(a, values)]
+    return ordered, {a.name: values[a.name] for a in named}
+
+
+def _value(name: str, argument: Argument, value: Any) -> Any:
+    """The value as the schema has it; _NOTHING where it does not fit."""
+    if value is _NOTHING or (value is None and not argument.type.endswith("?")):
+        if argument.has_default:
+            return argument.default_value
+        return _NOTHING if value is _NOTHING or argument.type != "Tensor" else value
+    if argument.name == "reduction" and value in REDUCTIONS:
+        value = REDUCTIONS.index(value)
+    kind = argument.type.rstrip("?")
+    takes_number = kind == "Tensor" and name.removeprefix("aten::") in _TAKE_NUMBERS
+    if takes_number and isinstance(value, (int, float, complex)):
+        return value
+    if not fits(argument.type, value):
+        return _NOTHING
+    if kind.endswith("]") and value is not None:
+        if isinstance(value, (tuple, list)):
+            return list(value)
+        length = kind[:-1].rpartition("[")[2]
+        return [value] * int(length or 1)
+    return value
+
+
+def _is_default(argument: Argument, values: dict[str, Any]) -> bool:
+    value = values[argument.name]
+    if not argument.has_default or isinstance(value, Tensor):
+        return False
+    default = argument.default_value
+    if isinstance(default, int) and isinstance(value, list):  # int[2] padding=0
+        return all(n == default for n in value)
+    return bool(value is default or (type(value) is type(default) and value == default))
+
+
+@functools.cache
+def _composed_operations() -> set[Any]:
+    """Operations composed in Python that are told as they are, or have a rule."""
+    import facula
+    from facula.nn import functional
+
+    found: set[Any] = set()
+    for place in (facula, facula.linalg, facula.special, facula.fft, functional, Tensor):
+        for name, function in vars(place).items():
+            if not isinstance(function, _core._Operation):
+                continue
+            # A function that calls one of the core of its own name checks arguments only.
+            is_front = hasattr(_core, name) or hasattr(_core, f"_{name}")
+            is_other = place is functional and _find_aten(name) is not function
+            own_name = _own_name(function, name)
+            is_told = name in _parts.RULES or (told_overloads(own_name) and not is_other)
+            if is_told and not is_front:
+                found.add(function)
+    return found

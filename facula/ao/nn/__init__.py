@@ -1,0 +1,5 @@
+"""Layers on quantized tensors, by their newer name."""
+
+from facula.nn import quantized
+
+__all__ = ["quantized"]

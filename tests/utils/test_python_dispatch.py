@@ -1,0 +1,324 @@
+"""Modes and classes with ``__torch_dispatch__``."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import facula
+from facula import nn
+from facula.nn import functional as F
+from facula.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from facula.utils._pytree import tree_map
+
+aten = facula.ops.aten
+
+
+class Log(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(str(func).removeprefix("aten."))
+        return func(*args, **kwargs)
+
+
+def told(function):
+    with Log() as log:
+        function()
+    return log.seen
+
+
+class Wrapped(facula.Tensor):
+    """A tensor that has another one, and does everything with that."""
+
+    __torch_function__ = facula._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, inner, requires_grad=False):
+        self = facula.Tensor._make_wrapper_subclass(
+            cls,
+            inner.size(),
+            strides=inner.stride(),
+            dtype=inner.dtype,
+            device=inner.device,
+            requires_grad=requires_grad,
+        )
+        self.inner = inner
+        return self
+
+    def __repr__(self):
+        return f"Wrapped({self.inner})"
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        seen.append((func, types))
+        args, kwargs = tree_map(lambda x: x.inner if isinstance(x, cls) else x, (args, kwargs))
+        result = func(*args, **kwargs)
+        return tree_map(lambda x: cls(x) if isinstance(x, facula.Tensor) else x, result)
+
+
+seen = []
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    seen.clear()
+
+
+@pytest.fixture
+def wrapped():
+    return Wrapped(facula.arange(6.0).reshape(2, 3))
+
+
+X = facula.arange(20.0).reshape(4, 5)
+IMAGE = facula.arange(96.0).reshape(2, 3, 4, 4)
+
+
+CROSS_ENTROPY = ["zeros.default", "_log_softmax.default", "nll_loss_forward.default"]
+PRODUCT = ["expand.default", "view.default"] * 2 + ["bmm.default", "view.default"]
+
+
+@pytest.mark.promise("U2")
+@pytest.mark.parametrize(
+    "function, names",
+    [
+        (lambda: X + 1, ["add.Tensor"]),
+        (lambda: 1 - X, ["rsub.Scalar"]),
+        (lambda: X == 1, ["eq.Scalar"]),
+        (lambda: X**2, ["pow.Tensor_Scalar"]),
+        (lambda: X.sum(1), ["sum.dim_IntList"]),
+        (lambda: X.max(1), ["max.dim"]),
+        (lambda: X.max(X), ["maximum.default"]),
+        (lambda: X.std(unbiased=False), ["std.correction"]),
+        (lambda: X[0, 1:], ["select.int", "slice.Tensor"]),
+        (lambda: X[:, facula.tensor([1])], ["index.Tensor"]),
+        (lambda: X.T.reshape(-1), ["permute.default", "clone.default", "_unsafe_view.default"]),
+        (lambda: X.reshape(-1), ["view.default"]),
+        (lambda: X.double(), ["_to_copy.default"]),
+        (lambda: X.float(), []),
+        (lambda: (X.shape, X.dim(), X.stride()), []),
+        (lambda: F.linear(X, X, X[:, 0]), ["select.int", "t.default", "addmm.default"]),
+        (lambda: facula.matmul(IMAGE, IMAGE), PRODUCT),
+        (lambda: F.conv2d(IMAGE, IMAGE), ["convolution.default"]),
+        (lambda: F.softmax(X, 1), ["_softmax.default"]),
+        (lambda: F.cross_entropy(X, facula.zeros(4, dtype=int)), CROSS_ENTROPY),
+        (lambda: F.batch_norm(IMAGE, None, None, training=True), ["native_batch_norm.default"]),
+        (lambda: F.max_pool2d(IMAGE, 2), ["max_pool2d_with_indices.default"]),
+        (lambda: F.mse_loss(X, X, reduction="none"), ["mse_loss.default"]),
+        (lambda: F.interpolate(IMAGE, scale_factor=2), ["facula._resample.default"]),
+        (lambda: facula.multiply(X, X).clip_(0), ["mul.Tensor", "clamp_.default"]),
+        (lambda: X.narrow(1, 1, 2).square(), ["slice.Tensor", "pow.Tensor_Scalar"]),
+        (lambda: X.sum().item(), ["sum.default", "_local_scalar_dense.default"]),
+    ],
+)
+def test_modes_are_told_of_the_operations_of_aten(function, names):
+    assert told(function) == names
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: F.linear(IMAGE, IMAGE[0, 0], IMAGE[0, 0, 0]),
+        lambda: F.conv_transpose2d(IMAGE, IMAGE.transpose(0, 1)[:, :1][[0, 1, 2]], stride=2),
+        lambda: F.scaled_dot_product_attention(IMAGE, IMAGE, IMAGE, is_causal=True),
+        lambda: F.layer_norm(X, (5,)),
+        lambda: F.group_norm(IMAGE, 3),
+        lambda: F.mse_loss(X, X + 1, reduction="none"),
+        lambda: F.smooth_l1_loss(X, X + 2, reduction="sum", beta=0.5),
+        lambda: F.huber_loss(X, X + 2, delta=0.5),
+        lambda: F.binary_cross_entropy(X / 20, X / 20, reduction="sum"),
+        lambda: F.nll_loss(X, facula.tensor([0, 1, 2, 3])),
+        lambda: F.pad(X, (1, 0), value=3.0),
+        lambda: F.adaptive_avg_pool2d(IMAGE, 2),
+        lambda: F.max_pool2d(IMAGE, 2, stride=1, padding=1),
+        lambda: F.unfold(IMAGE, 2),
+        lambda: X.unfold(1, 2, 1),
+        lambda: X.var(0, keepdim=True),
+        lambda: X.norm(1, dim=0),
+        lambda: X[None, ..., 1:3, facula.tensor([0, 0])[0]],
+        lambda: X[X > 3],
+        lambda: X.to(facula.float64, copy=True),
+        lambda: 2 / (X + 1),
+        lambda: 2 ** (X / 10),
+        lambda: facula.einsum("ij,kj->ik", X, X),
+        lambda: facula.stack(X.split([1, 3])[1].unbind()),
+    ],
+)
+def test_a_mode_that_passes_operations_on_changes_no_result(function):
+    expected = function()
+    with Log():
+        result = function()
+    facula.testing.assert_close(result, expected)
+
+
+def test_writes_through_indices_reach_the_tensor_under_a_mode():
+    x = facula.zeros(2, 3)
+    with Log() as log:
+        x[0] = 1
+        x[:, facula.tensor([2])] = facula.ones(2, 1) * 5
+    assert x.tolist() == [[1, 1, 5], [0, 0, 5]]
+    assert "index_put_.default" in log.seen
+
+
+def test_arguments_have_the_form_of_the_schema():
+    calls = []
+
+    class Calls(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            calls.append((args[1:], kwargs))
+            return func(*args, **kwargs)
+
+    with Calls():
+        X.sum(dim=1, keepdim=True)
+        X.sum(1, keepdim=False)
+        X.view(2, 10)
+        X.add(X, alpha=2)
+        F.avg_pool2d(IMAGE, 2)
+    assert calls[:3] == [(([1], True), {}), (([1],), {}), (([2, 10],), {})]
+    assert calls[3][1] == {"alpha": 2}
+    assert calls[4] == (([2, 2],), {})
+
+
+def test_results_go_where_they_are_asked_for_under_a_mode():
+    out = facula.empty(4, 4)
+    with Log():
+        assert facula.matmul(X, X.T, out=out) is out
+        facula.testing.assert_close(facula.linalg.matmul(X, X.T, out=None), out)
+    facula.testing.assert_close(X @ X.T, out)
+
+
+def test_overloads_are_known_by_their_names():
+    with Log() as log:
+        log.__class__ = type("Keep", (Log,), {"__torch_dispatch__": _keep})
+        X.add(1)
+    (func,) = log.seen
+    assert func is aten.add.Tensor and func.overloadpacket is aten.add
+    assert func.name() == "aten::add.Tensor" and func.__name__ == "add.Tensor"
+    assert str(func._schema) == (
+        "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+    )
+
+
+def _keep(self, func, types, args=(), kwargs=None):
+    self.seen.append(func)
+    return func(*args, **kwargs)
+
+
+def test_modes_nest_and_the_innermost_is_asked_first():
+    with Log() as outer, Log() as inner:
+        X.exp()
+        with _disable_current_modes():
+            X.sin()
+    assert inner.seen == outer.seen == ["exp.default"]
+
+
+def test_gradients_are_recorded_through_a_mode():
+    model = nn.Sequential(nn.Linear(5, 3), nn.ReLU(), nn.Linear(3, 1))
+    model(X).sum().backward()
+    expected = [p.grad.clone() for p in model.parameters()]
+    model.zero_grad()
+    with Log():
+        loss = model(X).sum()
+    loss.backward()
+    facula.testing.assert_close([p.grad for p in model.parameters()], expected)
+
+
+def test_objects_without_elements_have_a_form(wrapped):
+    assert wrapped.shape == (2, 3) and wrapped.stride() == (3, 1) and wrapped.is_contiguous()
+    assert wrapped.t().stride() == (1, 3) and not wrapped.t().is_contiguous()
+    assert wrapped.dtype == facula.float32 and wrapped.device.type == "cpu"
+    with pytest.raises(RuntimeError, match="must define __torch_dispatch__"):
+        facula.Tensor._make_wrapper_subclass(facula.Tensor, (2,))
+
+
+def test_classes_do_the_operations_of_their_objects(wrapped):
+    y = F.linear(wrapped, facula.ones(4, 3), facula.zeros(4))
+    assert type(y) is Wrapped and y.inner.tolist() == [[3.0] * 4, [12.0] * 4]
+    assert seen == [(aten.addmm.default, (Wrapped,))]
+    wrapped.add_(1)
+    assert wrapped.inner[0, 0] == 1
+    assert wrapped.sum().item() == 21
+    # Private functions of the core, too.
+    assert F.interpolate(wrapped[None], scale_factor=2).inner.shape == (1, 2, 6)
+    assert all(type(part) is Wrapped for part in wrapped.unbind())
+    assert isinstance(wrapped.unbind(), tuple)
+    assert wrapped.sort(1, descending=True).indices.inner.tolist() == [[2, 1, 0]] * 2
+    assert facula.cat([facula.zeros(1, 3), wrapped]).inner.shape == (3, 3)
+
+
+def test_objects_without_elements_are_parameters_copied_and_pickled(wrapped):
+    model = nn.Linear(3, 2)
+    model.weight = nn.Parameter(wrapped)
+    assert isinstance(model.weight, nn.Parameter) and type(model.weight) is Wrapped
+    assert type(model(facula.ones(1, 3))) is Wrapped
+    copied = copy.deepcopy(model)
+    assert copied.weight.inner.tolist() == wrapped.inner.tolist()
+    assert copied.weight.inner is not wrapped.inner
+    again = pickle.loads(pickle.dumps(wrapped))
+    assert again.inner.tolist() == wrapped.inner.tolist() and again.stride() == (3, 1)
+
+
+def test_a_gradient_that_no_class_computes_is_refused_not_missing(wrapped):
+    wrapped.requires_grad_()
+    y = wrapped * 2
+    assert y.requires_grad
+    with pytest.raises(NotImplementedError, match=r"aten::mul.Tensor: no derivative is recorded"):
+        y.backward(facula.ones(2, 3))
+    with facula.no_grad():
+        assert not (wrapped * 2).requires_grad
+
+
+def test_classes_that_answer_nothing_make_an_error():
+    class Silent(Wrapped):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    with pytest.raises(
+        TypeError, match=r"Multiple dispatch failed for 'torch.ops.aten.exp.default'"
+    ):
+        Silent(facula.ones(2)).exp()
+
+
+def test_a_class_over_memory_can_pass_operations_on():
+    class Noted(facula.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    x = facula.ones(2).as_subclass(Noted)
+    y = x + 1
+    assert type(y) is Noted and seen == [aten.add.Tensor]
+    assert facula.Tensor.tolist(y) == [2, 2]
+
+
+def test_a_mode_is_told_of_the_classes_of_arguments(wrapped):
+    types_seen = []
+
+    class Types(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            types_seen.append(types)
+            return func(*args, **kwargs)
+
+    with Types():
+        wrapped.exp()
+        X.exp()
+    assert types_seen == [(Wrapped,), ()]
+
+
+def test_classes_cost_nothing_before_they_have_objects():
+    program = (
+        "import facula\n"
+        "class A(facula.Tensor):\n"
+        "    __torch_function__ = facula._C._disabled_torch_function_impl\n"
+        "    def __torch_dispatch__(cls, func, types, args=(), kwargs=None): pass\n"
+        "assert facula._core._seam_users() == 0\n"
+        "facula.Tensor._make_wrapper_subclass(A, (2,))\n"
+        "assert facula._core._seam_users() == 1\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
