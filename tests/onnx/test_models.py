@@ -88,19 +88,42 @@ def test_recurrent_cells_take_any_batch(cell):
     check(cell, (facula.rand(2, 3),), ({0: "batch"},), (facula.rand(5, 3),))
 
 
-def test_packed_sequences_are_refused():
-    class Packed(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.LSTM(3, 4)
+class Packed(nn.Module):
+    def __init__(self, layer, lengths):
+        super().__init__()
+        self.layer, self.lengths = layer, lengths
 
-        def forward(self, x):
-            packed = nn.utils.rnn.pack_padded_sequence(x, [5, 3])
-            return self.layer(packed)[1][0]
+    def forward(self, x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, self.lengths)
+        y, state = self.layer(packed)
+        padded, _ = nn.utils.rnn.pad_packed_sequence(y)
+        return padded, state
 
-    refused = pytest.raises(facula.onnx.OnnxExporterError, match="packed sequences")
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_packed_sequences_keep_the_lengths_they_were_exported_with(kind):
+    facula.manual_seed(0)
+    model = Packed(kind(3, 4, num_layers=2, bidirectional=True), [5, 3, 1])
+    with pytest.warns(TracerWarning):
+        check(model, (facula.rand(5, 3, 3),), None, (facula.rand(5, 3, 3),))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"num_layers": 2, "bidirectional": True, "batch_first": True}, {"bias": False}]
+)
+def test_projections_are_written_step_by_step(options):
+    facula.manual_seed(0)
+    layer = nn.LSTM(3, 4, proj_size=2, **options)
+    check(layer, (facula.rand(2, 5, 3),), None, (facula.rand(2, 5, 3),))
+
+
+def test_projections_of_packed_sequences_and_of_any_length_are_refused():
+    layer = nn.LSTM(3, 4, proj_size=2)
+    refused = pytest.raises(facula.onnx.OnnxExporterError, match="projections of packed sequences")
     with pytest.warns(TracerWarning), refused:
-        facula.onnx.export(Packed(), (facula.rand(5, 2, 3),))
+        facula.onnx.export(Packed(layer, [2, 1]), (facula.rand(2, 2, 3),))
+    with pytest.raises(facula.onnx.OnnxExporterError, match="a dynamic number of steps"):
+        facula.onnx.export(layer, (facula.rand(2, 2, 3),), dynamic_shapes=({0: "time"},))
 
 
 class GPT(nn.Module):
