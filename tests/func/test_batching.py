@@ -465,7 +465,7 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
 
 
 # Seen only inside of operations that have a rule themselves, or derivatives of sparse tensors.
-INNER = {"_count_bins", "_csr_dots", "_ctc_loss"}
+INNER = {"_check_out", "_count_bins", "_csr_dots", "_ctc_loss", "_into_out", "_resize_out"}
 # They compute nothing with the elements of a tensor.
 STATE = {
     "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks",

@@ -286,23 +286,6 @@ KNOWN_NN: list[Known] = [
     ),
     *each(
         "exception",
-        "expected RuntimeError(Expected out tensor to have dtype ..., but got float "
-        "instead), got NotImplementedError(avg_pool...: not implemented for ...)",
-        _DTYPE_FIRST,
-        {COMPLEX + BOOL + SMALL_INTEGERS: "nn.functional.avg_pool3d nn.functional.avg_pool2d"},
-        case="out ",
-    ),
-    *each(
-        "exception",
-        "expected RuntimeError(avg_pool...(): functions with out=... arguments don't support "
-        "automatic differentiation, but one of t), got NotImplementedError(avg_pool...: not "
-        "implemented for complex...)",
-        _COMPLEX_FIRST,
-        {COMPLEX: "nn.functional.avg_pool3d nn.functional.avg_pool2d"},
-        case="out fitting",
-    ),
-    *each(
-        "exception",
         'call: expected NotImplementedError("avg_pool3d_out_frame" not implemented for ...), '
         "got no exception",
         _HALF_TOO,
