@@ -652,3 +652,44 @@ def nll_loss(
     kind = ["none", "mean", "sum"][reduction]
     options = {"reduction": kind, "ignore_index": ignore}
     return g.op("NegativeLogLikelihoodLoss", x, target, weight, **options)
+
+
+# ---- boxes
+
+
+@row("nms")
+def nms(g: Writer, boxes: Value, scores: Value, iou_threshold: float) -> str:
+    found = g.op(
+        "NonMaxSuppression",
+        g.op("Unsqueeze", boxes, g.constant([0])),
+        g.op("Unsqueeze", scores, g.constant([0, 1])),
+        g.constant([2**31 - 1]),
+        g.constant([iou_threshold], facula.float32),
+    )
+    # Of batch, class and box the last.
+    return g.op("Gather", found, g.constant(2), axis=1)
+
+
+@row("roi_align")
+def roi_align(
+    g: Writer,
+    x: Value,
+    rois: Value,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> str:
+    batch = g.op("Gather", rois, g.constant(0), axis=1)
+    return g.op(
+        "RoiAlign",
+        x,
+        g.op("Gather", rois, g.constant([1, 2, 3, 4]), axis=1),
+        g.cast(batch, facula.int64, rois.dtype),
+        output_height=pooled_height,
+        output_width=pooled_width,
+        sampling_ratio=max(sampling_ratio, 0),
+        spatial_scale=spatial_scale,
+        coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
+    )
