@@ -5,7 +5,6 @@ from __future__ import annotations
 from .frameworks import COMPLEX, FLOATING, INTEGERS
 from .known import (
     BOOL,
-    COMPLEX128,
     DOUBLE,
     FLOAT16,
     HALF,
@@ -93,12 +92,6 @@ KNOWN_SPECTRAL: list[Known] = [
         "PyTorch gives each element the gradient of all elements that share its memory.",
         {SINGLE + DOUBLE: "stft"},
         case="expanded",
-    ),
-    *each(
-        "gradgrad",
-        "second gradient 0: expected zeros, got None",
-        "Without a window the transform is linear: its gradient does not depend on the signal.",
-        {DOUBLE + COMPLEX128: "stft"},
     ),
     *nodes("masked.sum", FLOATING + COMPLEX, "SumBackward1 -> SumBackward0"),
     *each(

@@ -824,7 +824,7 @@ def multi_margin_loss(
         excess = excess * weight[classes]
     losses = excess.scatter(1, classes, 0).sum(1) / n_classes
     if number == 0:
-        return named("MultiMarginLossBackward0", losses if target.dim() else losses[0])
+        return named("MultiMarginLossBackward0", losses if target.dim() else losses.sum())
     # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
     result = losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
     return named("MultiMarginLossBackward0", result)
@@ -874,9 +874,8 @@ def multilabel_margin_loss(
     excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
     losses = excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
-    return named(
-        "MultilabelMarginLossBackward0", reduced(losses if input.dim() > 1 else losses[0], number)
-    )
+    losses = losses if input.dim() > 1 else losses.sum()
+    return named("MultilabelMarginLossBackward0", reduced(losses, number))
 
 
 def multilabel_soft_margin_loss(
