@@ -247,3 +247,13 @@ def test_complex_numbers_are_refused():
     for name in ("entr", "erfcx", "bessel_j0"):
         with pytest.raises(NotImplementedError, match=f"special_{name}: not implemented"):
             getattr(special, name)(facula.ones(1) + 0j)
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
+def test_functions_that_halves_are_too_short_for_refuse_them(dtype):
+    x = facula.ones(2, dtype=dtype)
+    for call in (special.bessel_j0, special.ndtri, special.erfcx, special.airy_ai):
+        with pytest.raises(NotImplementedError, match=f"not implemented for {str(dtype)[6:]}"):
+            call(x)
+    with pytest.raises(NotImplementedError, match="hermite_polynomial_h: not implemented"):
+        special.hermite_polynomial_h(x, 2)

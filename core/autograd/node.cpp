@@ -139,6 +139,23 @@ void attach_edge(const Tensor& x, const Edge& edge) {
   x->requires_grad = edge.node != nullptr;
 }
 
+Tensor Needs::place_of(size_t i) const {
+  const Edge& edge = node_.edges[i];
+  if (!edge.node || !is_grad_enabled()) return {};
+  const OutputInfo& info = edge.node->outputs[edge.input_nr];
+  Tensor x = empty({0}, info.dtype, info.device);
+  attach_edge(x, edge);
+  return x;
+}
+
+Tensor Needs::zeros(size_t i) const {
+  const Edge& edge = node_.edges[i];
+  const OutputInfo& info = edge.node->outputs[edge.input_nr];
+  Tensor x = empty(info.sizes, info.dtype, info.device);
+  graph::operations.fill_with_zeros(x);
+  return x;
+}
+
 // ---- leaves
 
 namespace {

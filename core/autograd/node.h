@@ -36,6 +36,12 @@ class Needs {
  public:
   explicit Needs(const Node& node) : node_(node) {}
   bool operator[](size_t i) const;
+  // A tensor without elements that has the i-th input's place in the graph, for a derivative that
+  // is recorded as depending on the input without having saved it. Undefined where nothing is
+  // recorded.
+  Tensor place_of(size_t i) const;
+  // The i-th input's gradient where that is zero.
+  Tensor zeros(size_t i) const;
 
  private:
   const Node& node_;
@@ -266,6 +272,17 @@ Tensor record(const char* name, Tensor y, std::initializer_list<TensorRef> input
   attach_output(node.get(), y, 0);
   activate_saved(node.get());
   return y;
+}
+
+// The same for gx, a gradient that is linear in g and depends on x, the input, in steps or not at
+// all. Its derivative by x is zeros, as PyTorch's is, where that of an ordinary linear operation
+// would be none.
+template <class F>
+Tensor record_linear(const char* name, Tensor gx, const Tensor& g, const Tensor& x, F&& by_g) {
+  return record(name, std::move(gx), {g, x},
+                [by_g = std::forward<F>(by_g)](const Tensor& h, Needs needs) mutable -> TensorList {
+                  return {needs[0] ? by_g(h) : Tensor(), needs[1] ? needs.zeros(1) : Tensor()};
+                });
 }
 
 // The same for operations with a list of inputs or several outputs.

@@ -5,6 +5,7 @@
 
 #include "base/warning.h"
 #include "bind/bind.h"
+#include "ops/shape/view.h"
 
 namespace facula {
 
@@ -93,8 +94,28 @@ void check_inplace_result(const char* op, const Tensor& x, const Dims& shape, DT
         " and cannot be stored in a tensor of ", x.dtype(), ".");
 }
 
+namespace {
+
+enum OutRules : unsigned { EXACT = 1, COPIED = 2, SEVERED = 4, SILENT = 8 };
+
+unsigned out_rules(std::string_view op) {
+  struct Row {
+    std::string_view name;
+    unsigned rules;
+  };
+  constexpr Row rows[] = {
+#define OUT(name, rules) {name, rules},
+#include "tables/out.def"
+  };
+  for (const Row& row : rows)
+    if (row.name == op) return row.rules;
+  return 0;
+}
+
+}  // namespace
+
 void check_out_history(const char* op, bool has_history) {
-  check(!has_history || !is_grad_enabled(), op,
+  check(!has_history || !is_grad_enabled() || out_rules(op) & (COPIED | SEVERED), op,
         ": out= takes no part in differentiation, but one of the arguments requires grad. Leave "
         "out= away, or use no_grad().");
 }
@@ -106,12 +127,7 @@ void check_dtypes(std::string_view op, DType from, DType to) {
   if (from == to) return;
   check(can_cast(from, to), op, ": the result is ", from, " and cannot be stored in out of ", to,
         ".");
-  constexpr std::string_view exact[] = {
-#define EXACT_OUT(name) name,
-#include "tables/out.def"
-  };
-  for (std::string_view name : exact)
-    check(name != op, op, ": expected out to have dtype ", from, ", got ", to, ".");
+  check(!(out_rules(op) & EXACT), op, ": expected out to have dtype ", from, ", got ", to, ".");
 }
 
 }  // namespace
@@ -122,7 +138,7 @@ void check_out_dtype(const char* op, DType dtype, const Tensor& out) {
 
 void resize_out(const char* op, const Tensor& out, const Dims& shape) {
   if (out.sizes() == shape) return;
-  if (out.numel() != 0) {
+  if (out.numel() != 0 && !(out_rules(op) & SILENT)) {
     std::ostringstream text;
     text << op << ": the out tensor was resized because it had " << out.numel()
          << " elements and another shape than the result; pass a tensor of the right shape, or one "
@@ -132,26 +148,74 @@ void resize_out(const char* op, const Tensor& out, const Dims& shape) {
   resize_(out, shape);
 }
 
+namespace {
+
+void check_out(const char* op, const Tensor& result, const Tensor& out) {
+  check_inference(op, out);
+  check_out_history(op, result.requires_grad() || out.requires_grad());
+  check_out_dtype(op, result.dtype(), out);
+  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
+        out.device(), ".");
+}
+
+// For a result that has a history, of an operation whose out= takes part in it.
+void write_recorded(const char* op, const Tensor& result, Tensor out) {
+  if (out_rules(op) & COPIED) {
+    copy_(out, result);
+    return;
+  }
+  check_inplace(op, out);
+  copy_into(out, result);
+  bump_version(out);
+  std::string name = op;
+  Tensor severed = record("NotImplemented", detach(result), {result, out},
+                          [name](const Tensor&, Needs) -> TensorList {
+                            fail(ErrorKind::Runtime, name, ": the derivative for out= is not ",
+                                 "implemented. Leave out= away.");
+                          });
+  rebase_history(out, severed);
+}
+
+}  // namespace
+
 Tensor into_out(const char* op, Tensor result, const Tensor& out) {
   if (!out.defined()) return result;
   if (result.is_same(out)) {  // where the kernel has written it
     bump_version(out);
     return out;
   }
-  check_inference(op, out);
-  check_out_history(op, result.requires_grad() || out.requires_grad());
-  check_out_dtype(op, result.dtype(), out);
-  check(result.device() == out.device(), op, ": expected out to be on ", result.device(), ", got ",
-        out.device(), ".");
+  check_out(op, result, out);
   resize_out(op, out, result.sizes());
   check(!has_internal_overlap(out), op, ": expected out with a place for each element, got ", out,
         ", where elements share places. Pass its clone() instead.");
+  if (is_grad_enabled() && (result.requires_grad() || out.requires_grad())) {
+    write_recorded(op, result, out);
+    return out;
+  }
   copy_into(out, result);
   bump_version(out);
   return out;
 }
 
 FACULA_BINDINGS {
+  m.def(
+      "_into_out",
+      [](const std::string& op, const Tensor& result, const Tensor& out) {
+        return into_out(op.c_str(), result, out);
+      },
+      "op"_a, "result"_a, "out"_a, "``out`` with the result of an operation in it.");
+  m.def(
+      "_check_out",
+      [](const std::string& op, const Tensor& result, const Tensor& out) {
+        check_out(op.c_str(), result, out);
+      },
+      "op"_a, "result"_a, "out"_a, "Raise unless the result may be stored in ``out``.");
+  m.def(
+      "_resize_out",
+      [](const std::string& op, const Tensor& out, const Dims& shape) {
+        resize_out(op.c_str(), out, shape);
+      },
+      "op"_a, "out"_a, "shape"_a, "Give ``out`` the shape of a result.");
   m.def(
       "_check_out_dtype",
       [](const std::string& op, DType result, DType out) { check_dtypes(op, result, out); }, "op"_a,

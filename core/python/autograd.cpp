@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <cstring>
+#include <set>
 
 #include "autograd/hooks.h"
 #include "autograd/node.h"
@@ -344,6 +345,17 @@ Example:
 }
 
 // Edges of the graph, and tensors that stand for them: backward takes tensors.
+// The last of several nodes shows the name of the operation that they are the derivative of.
+void name_node(Node* node, const std::string& name) {
+  static std::set<std::string>& names = *new std::set<std::string>;  // nodes borrow their names
+  PyTypeObject* old = Py_TYPE(node);
+  PyTypeObject* type = node_type(name.c_str(), old->tp_basicsize);
+  Py_INCREF(type);
+  Py_SET_TYPE(node, type);
+  Py_DECREF(old);
+  node->name = names.insert(name).first->c_str();
+}
+
 void bind_edges(nb::module_& m) {
   m.def(
       "_gradient_edge",
@@ -370,6 +382,15 @@ void bind_edges(nb::module_& m) {
         return x;
       },
       "node"_a, "output_nr"_a, "A tensor of the form and with the edge of the one that is meant.");
+  m.def(
+      "_name_node",
+      // No operation: what watches those must not see it.
+      [](nb::handle result, const std::string& name) {
+        Tensor y = as_tensor(result.ptr());
+        if (y->meta && y->meta->grad_fn && !y->base) name_node(y->meta->grad_fn, name);
+      },
+      "result"_a, "name"_a,
+      "Give the node of a new result, of an operation that was composed of others, a name.");
 }
 
 void bind_running_backward(nb::module_& m) {

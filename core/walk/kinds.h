@@ -6,12 +6,13 @@
 
 namespace facula {
 
-// The dtypes in which an operation is computed. Others are refused; but where it is F or FC,
+// The dtypes in which an operation is computed. Others are refused; but where it is F, FULL or FC,
 // integers and bool become the default dtype.
 enum class Kinds {
   F,       // floating
   FC,      // floating and complex
   FONLY,   // as F, but integers are refused
+  FULL,    // as F, but the half dtypes are refused
   FCONLY,  // as FC, but integers are refused
   NUM,     // integers and floating
   NUMC,    // and complex
@@ -40,7 +41,9 @@ enum class Refused {
 };
 
 // Whether integers and bool become the default dtype.
-constexpr bool promotes(Kinds kinds) { return kinds == Kinds::F || kinds == Kinds::FC; }
+constexpr bool promotes(Kinds kinds) {
+  return kinds == Kinds::F || kinds == Kinds::FULL || kinds == Kinds::FC;
+}
 
 // The dtype in which an operation of these kinds is computed on operands of `dtype`.
 inline DType compute_dtype(Kinds kinds, DType dtype) {
@@ -55,6 +58,8 @@ constexpr bool in_kinds(Kinds kinds) {
     case Kinds::F:
     case Kinds::FONLY:
       return is_floating_v<T>;
+    case Kinds::FULL:
+      return is_floating_v<T> && !is_reduced_float_v<T>;
     case Kinds::FC:
     case Kinds::FCONLY:
       return is_floating_v<T> || is_complex_v<T>;

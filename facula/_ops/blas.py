@@ -11,7 +11,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
 from facula._ops._mark import operation
-from facula._ops._out import into
+from facula._ops._out import into, named
 
 
 @operation
@@ -151,7 +151,8 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> facula.vdot(facula.tensor([1 + 1j, 2]), facula.tensor([1 + 1j, 3]))
         tensor(8.+0.j)
     """
-    return into("vdot", out, _core.dot(input.conj(), other))
+    result = _core.dot(input.conj(), other)
+    return into("vdot", out, named("VdotBackward0", result))
 
 
 @operation(method=True)
@@ -207,7 +208,7 @@ def cross(
         raise NotImplementedError("cross: not defined for bool.")
     forward = input.roll(-1, dim) * other.roll(-2, dim)
     backward = input.roll(-2, dim) * other.roll(-1, dim)
-    return into("cross", out, forward - backward)
+    return into("cross", out, named("LinalgCrossBackward0", forward - backward))
 
 
 @operation(method=True, in_place=True)
@@ -250,7 +251,7 @@ def addr(
     scaled = product if alpha == 1 else product * alpha
     # Not input * 0 where beta is 0: what is ignored may be NaN.
     result = scaled if beta == 0 else (input if beta == 1 else input * beta) + scaled
-    return into("addr", out, result)
+    return into("addr", out, named("AddrBackward0", result))
 
 
 def _whole_factor(dtype: Any, factor: complex) -> complex:

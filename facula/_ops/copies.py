@@ -10,7 +10,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import type_name
 from facula._ops._mark import operation
-from facula._ops._out import into
+from facula._ops._out import into, named
 
 
 def _copy_of(
@@ -30,8 +30,8 @@ def _copy_of(
             raise TypeError(f"{name}: expected a tensor as out, got {type_name(out)}.")
         made = view(input, *args, **kwargs)
         if isinstance(made, Tensor):
-            return stored(made.clone(memory_format=_core.contiguous_format), out)
-        copies = tuple(part.clone(memory_format=_core.contiguous_format) for part in made)
+            return stored(_copied(name, made), out)
+        copies = tuple(_copied(name, part) for part in made)
         if out is None:
             return copies
         for place, part in zip(out, copies, strict=True):
@@ -56,6 +56,20 @@ def _copy_of(
         False
     """
     return operation(name=name, method=method)(copied)
+
+
+# Of views that are made in other ways, or are none.
+_NODES = {
+    "alias_copy": "AliasBackward0_copy",
+    "narrow_copy": "NarrowCopyBackward0",
+    "view_copy": "ViewBackward0_copy",
+}
+
+
+def _copied(name: str, view: Tensor) -> Tensor:
+    copy = view.clone(memory_format=_core.contiguous_format)
+    node = _NODES.get(name) or (view.grad_fn and f"{view.grad_fn.name()}_copy")
+    return named(node, copy) if node else copy
 
 
 def _slice(

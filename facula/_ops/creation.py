@@ -12,7 +12,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import type_name
 from facula._ops._mark import operation
-from facula._ops._out import into
+from facula._ops._out import into, named
 from facula._ops.shapes import unpacked
 from facula._warnings import warn_user
 
@@ -270,7 +270,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
         right = block.new_zeros(block.size(0), n_columns - start - block.size(1))
         rows.append(_core.cat([left, block, right], 1))
         start += block.size(1)
-    return _core.cat(rows, 0)
+    return named("BlockDiagBackward0", _core.cat(rows, 0))
 
 
 @operation
@@ -330,7 +330,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         shape.insert(d, size)
     result = input.new_zeros(shape)
     result.diagonal(offset, first, second).copy_(input)
-    return result
+    return named("DiagEmbedBackward0", result)
 
 
 @operation(method=True)

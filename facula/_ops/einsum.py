@@ -62,23 +62,32 @@ def einsum(*args: Any) -> Tensor:
     result = operands[0]
     for pair, x in zip(plan.pairs, operands[1:], strict=True):
         result = _contract_pair(pair, result, x)
-    if plan.gone:
-        result = result.sum(plan.gone)
     # A single operand that nothing was done to must still not be the result itself.
-    is_new = plan.pairs or plan.gone
-    return result if plan.is_in_order and is_new else result.permute(plan.order)
+    if plan.order is not None or not (plan.pairs or plan.gone):
+        result = result.permute(plan.order or tuple(range(result.dim())))
+    return result.sum(plan.gone) if plan.gone else result
+
+
+class _Sum(NamedTuple):
+    """A sum over the last dimensions, once the others lie in the order of the result."""
+
+    order: _Labels
+    dims: _Labels
 
 
 class _Pair(NamedTuple):
     """How two operands are contracted, by their dimensions."""
 
-    a_gone: _Labels  # summed over before all else: neither the other nor the rest has them
-    b_gone: _Labels
+    a_gone: _Sum | None  # what is summed over before all else: no other operand has it
+    b_gone: _Sum | None
     inner: tuple[tuple[int, int], ...]  # dimensions of both that the product sums over
     a_order: _Labels | None  # None where the dimensions lie as they must: batch, rows, inner
     b_order: _Labels | None  # and batch, inner, columns
     n_batch: int
     is_matrix_product: bool
+    a_ones: _Labels  # without inner dimensions: those of the product that the operand has not
+    b_ones: _Labels
+    is_swapped: bool  # the second operand has the rows, and the first the columns
 
 
 class _Plan(NamedTuple):
@@ -87,9 +96,8 @@ class _Plan(NamedTuple):
     labels: tuple[_Labels, ...]
     diagonals: tuple[tuple[int, int, int, int], ...]  # operand, first and second dimension, label
     pairs: tuple[_Pair, ...]
-    gone: _Labels  # dimensions that are summed over at the end
-    order: _Labels
-    is_in_order: bool
+    order: _Labels | None  # of the dimensions at the end, those of the result first
+    gone: _Labels  # the others, which are summed over
 
 
 # Programs call einsum with few equations, and many times with each.
@@ -103,43 +111,79 @@ def _plan(inputs: tuple[_Labels, ...], output: _Labels | None, n_dims: tuple[int
         labels[index] = _diagonals(of_operand, index, diagonals)
     pairs = []
     current = labels[0]
+    # Dimensions lie in memory in the order that the result has them in.
+    rest = sorted({label for of_operand in labels for label in of_operand}.difference(result))
+    place = {label: i for i, label in enumerate((*result, *rest))}
     for step in range(1, len(labels)):
         needed = set(result).union(*labels[step + 1 :])
-        pair, current = _plan_pair(current, labels[step], needed)
-        pairs.append(pair)
-    gone = [label for label in current if label not in result]
-    left = [label for label in current if label in result]
-    order = tuple(left.index(label) for label in result)
+        a, b = current, labels[step]
+        is_swapped = _is_reversed(a, b, needed, place)
+        pair, current = _plan_pair(*((b, a) if is_swapped else (a, b)), needed, place)
+        pairs.append(pair._replace(is_swapped=is_swapped))
+    wanted = [*result, *(label for label in current if label not in result)]
     return _Plan(
         tuple(labels),
         tuple(diagonals),
         tuple(pairs),
-        tuple(current.index(label) for label in gone),
-        order,
-        order == tuple(range(len(order))),
+        _order(current, wanted),
+        tuple(range(len(result), len(wanted))),
     )
 
 
-def _plan_pair(a: _Labels, b: _Labels, needed: set[int]) -> tuple[_Pair, _Labels]:
-    a_gone = [label for label in a if label not in b and label not in needed]
-    b_gone = [label for label in b if label not in a and label not in needed]
-    a_dims, b_dims = tuple(map(a.index, a_gone)), tuple(map(b.index, b_gone))
-    a = tuple(label for label in a if label not in a_gone)
-    b = tuple(label for label in b if label not in b_gone)
-    batch = [label for label in a if label in b and label in needed]
-    inner = [label for label in a if label in b and label not in needed]
-    a_only = [label for label in a if label not in b]
-    b_only = [label for label in b if label not in a]
+def _is_reversed(a: _Labels, b: _Labels, needed: set[int], place: dict[int, int]) -> bool:
+    """Whether all dimensions that a has not come before those that b has not: the product of both
+    transposed then has its elements where the result wants them."""
+    a_only = [place[label] for label in a if label not in b and label in needed]
+    others = [i for label, i in place.items() if label not in a or label not in needed.union(b)]
+    b_only = any(label in needed for label in b if label not in a)
+    return bool(a_only) and b_only and max(others) < min(a_only)
+
+
+def _plan_pair(
+    a: _Labels, b: _Labels, needed: set[int], place: dict[int, int]
+) -> tuple[_Pair, _Labels]:
+    a_gone, a_left = _plan_sum(a, needed.union(b), place)
+    b_gone, b_left = _plan_sum(b, needed.union(a), place)
+    a, b = a_left, b_left
+    batch = sorted((label for label in a if label in b and label in needed), key=place.__getitem__)
+    inner = sorted(label for label in a if label in b and label not in needed)
+    a_only = sorted((label for label in a if label not in b), key=place.__getitem__)
+    b_only = sorted((label for label in b if label not in a), key=place.__getitem__)
+    if inner:
+        both, a_wanted, b_wanted = (
+            batch + a_only + b_only,
+            batch + a_only + inner,
+            batch + inner + b_only,
+        )
+    else:
+        both = sorted({*a, *b}, key=place.__getitem__)
+        a_wanted = [label for label in both if label in a]
+        b_wanted = [label for label in both if label in b]
     pair = _Pair(
-        a_dims,
-        b_dims,
+        a_gone,
+        b_gone,
         tuple((a.index(label), b.index(label)) for label in inner),
-        _order(a, batch + a_only + inner),
-        _order(b, batch + inner + b_only),
+        _order(a, a_wanted),
+        _order(b, b_wanted),
         len(batch),
         not batch and len(a_only) == len(inner) == len(b_only) == 1,
+        tuple(i for i, label in enumerate(both) if label not in a),
+        tuple(i for i, label in enumerate(both) if label not in b),
+        False,
     )
-    return pair, tuple(batch + a_only + b_only)
+    return pair, tuple(both)
+
+
+def _plan_sum(
+    labels: _Labels, needed: set[int], place: dict[int, int]
+) -> tuple[_Sum | None, _Labels]:
+    left = [label for label in labels if label in needed]
+    if len(left) == len(labels):
+        return None, labels
+    left.sort(key=place.__getitem__)
+    gone = [label for label in labels if label not in needed]
+    order = tuple(map(labels.index, left + gone))
+    return _Sum(order, tuple(range(len(left), len(order)))), tuple(left)
 
 
 def _order(labels: _Labels, wanted: list[int]) -> _Labels | None:
@@ -287,10 +331,12 @@ def _check_sizes(inputs: tuple[_Labels, ...], operands: list[Tensor]) -> None:
 
 
 def _contract_pair(pair: _Pair, a: Tensor, b: Tensor) -> Tensor:
-    if pair.a_gone:
-        a = a.sum(pair.a_gone)
-    if pair.b_gone:
-        b = b.sum(pair.b_gone)
+    if pair.is_swapped:
+        a, b = b, a
+    if pair.a_gone is not None:
+        a = a.permute(pair.a_gone.order).sum(pair.a_gone.dims)
+    if pair.b_gone is not None:
+        b = b.permute(pair.b_gone.order).sum(pair.b_gone.dims)
     # A size of 1 against n: the sum over n is taken first, and nothing has to be expanded.
     for a_dim, b_dim in pair.inner:
         if a.size(a_dim) != b.size(b_dim):
@@ -302,7 +348,13 @@ def _contract_pair(pair: _Pair, a: Tensor, b: Tensor) -> Tensor:
     if pair.is_matrix_product:
         product = _core.mm(a, b)
         return product.view(product.shape)  # as the batched one: the graph shows PyTorch's node
-    return _batched_product(a, b, pair.n_batch, len(pair.inner))
+    if pair.inner:
+        return _batched_product(a, b, pair.n_batch, len(pair.inner))
+    for dim in pair.a_ones:
+        a = a.unsqueeze(dim)
+    for dim in pair.b_ones:
+        b = b.unsqueeze(dim)
+    return a * b
 
 
 def _batched_product(a: Tensor, b: Tensor, n_batch: int, n_inner: int) -> Tensor:
@@ -311,10 +363,6 @@ def _batched_product(a: Tensor, b: Tensor, n_batch: int, n_inner: int) -> Tensor
     n_rows = len(a_shape) - n_batch - n_inner
     rows = a_shape[n_batch : n_batch + n_rows]
     columns = b_shape[n_batch + n_inner :]
-    if n_inner == 0:
-        return a.reshape(a_shape + (1,) * len(columns)) * b.reshape(
-            b_shape[:n_batch] + (1,) * n_rows + columns
-        )
     batch = tuple(
         x if y == 1 else y for x, y in zip(a_shape[:n_batch], b_shape[:n_batch], strict=True)
     )

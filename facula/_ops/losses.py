@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import looks_at_values, operation
+from facula._ops._out import named
 from facula._ops.other import pairwise_distance
 from facula._ops.shapes import broadcast_for
 
@@ -63,7 +64,8 @@ def binary_cross_entropy_with_logits(
         # -log(sigmoid(x)) is the loss of target 1, and that of target 0 has x more.
         positive = _core._binary_cross_entropy_with_logits(input, _core.ones_like(input), 0)
         losses = (1 - target) * input + (1 + (pos_weight - 1) * target) * positive
-    return reduced(losses if weight is None else losses * weight, reduction)
+    result = reduced(losses if weight is None else losses * weight, reduction)
+    return named("BinaryCrossEntropyWithLogitsBackward0", result)
 
 
 @operation

@@ -9,7 +9,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
 from facula._ops._mark import operation
-from facula._ops._out import into
+from facula._ops._out import into, named
 from facula._ops.creation import triu_indices
 from facula._ops.shapes import broadcast_tensors
 from facula._warnings import warn_user
@@ -64,13 +64,13 @@ def cdist(
     if uses_mm is None:
         uses_mm = max(x1.size(-2), x2.size(-2)) > _N_ROWS_FOR_MM
     if p == 2 and uses_mm:
-        return _euclidean_by_products(x1, x2)
+        return named("CdistBackward0", _euclidean_by_products(x1, x2))
     if x1.dtype == x2.dtype and _has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
         return _core._row_distances(x1, x2, p)
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if p == math.inf:  # PyTorch's maximum passes NaN by
         difference = difference.masked_fill(difference.isnan(), 0)
-    return _lengths(difference, p)
+    return named("CdistBackward0", _lengths(difference, p))
 
 
 def _euclidean_by_products(x1: Tensor, x2: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if _has_kernel(input):
         return _core._pair_distances(input, p)
     first, second = triu_indices(input.size(0), input.size(0), 1, device=input.device)
-    return _lengths(input[first] - input[second], p)
+    return named("PdistBackward0", _lengths(input[first] - input[second], p))
 
 
 @operation
@@ -209,7 +209,8 @@ def renorm(
     norms = input.norm(p, others, keepdim=True, dtype=wide)
     # A little more than the norm, so that rounding does not leave the result above maxnorm.
     factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
-    return into("renorm", out, input.contiguous() * factor.to(input.dtype))
+    result = input.contiguous() * factor.to(input.dtype)
+    return into("renorm", out, named("RenormBackward0", result))
 
 
 @operation

@@ -10,7 +10,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import type_name, wrap_dim
 from facula._ops._mark import operation
-from facula._ops._out import into, into_each
+from facula._ops._out import into, into_each, named
 
 
 @operation(method=True)
@@ -99,6 +99,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
     half = _core.div(exponent, 2, rounding_mode="floor")
     wide = input.to(_core.float64)
     mantissa = (wide * 2.0**-half * 2.0 ** -(exponent - half)).to(input.dtype)
+    mantissa = named("FrexpBackward0", mantissa)
     return into_each("frexp", out, (mantissa, exponent.to(_core.int32)))
 
 

@@ -11,7 +11,7 @@ from facula._core import Tensor
 from facula._limits import finfo
 from facula._ops._arguments import wrap_dim
 from facula._ops._mark import looks_at_values, operation
-from facula._ops._out import into
+from facula._ops._out import into, named
 
 
 @operation(method=True)
@@ -72,7 +72,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
         >>> facula.dist(facula.tensor([0.0, 3.0]), facula.tensor([4.0, 0.0]))
         tensor(5.)
     """
-    return (input - other).norm(p)
+    return named("DistBackward0", (input - other).norm(p))
 
 
 @operation

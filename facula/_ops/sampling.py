@@ -7,6 +7,7 @@ import math
 from facula import _core
 from facula._core import Generator, Tensor
 from facula._ops._mark import looks_at_values, operation
+from facula._ops._out import named
 
 # The limit of selu for large negative numbers, with its sign turned.
 _ALPHA = 1.7580993408473766
@@ -213,7 +214,9 @@ def _rrelu(
     if not lower <= upper:
         raise RuntimeError(f"{name}: expected lower <= upper, got {lower} and {upper}.")
     if not training:
-        return (_core._leaky_relu_ if in_place else _core._leaky_relu)(input, (lower + upper) / 2)
+        slope = (lower + upper) / 2
+        result = (_core._leaky_relu_ if in_place else _core._leaky_relu)(input, slope)
+        return named("RreluWithNoiseBackward0", result)
     if input.is_meta:
         return input.mul_(1.0) if in_place else input * 1.0
     # Only elements that are not positive take a random number, in their order, as in PyTorch.
@@ -222,4 +225,5 @@ def _rrelu(
     draws.uniform_(lower, upper, generator=generator)
     slopes = _core.ones_like(input, requires_grad=False)
     slopes.masked_scatter_(is_below, draws.to(input.device, input.dtype))
-    return input.mul_(slopes) if in_place else input * slopes
+    result = input.mul_(slopes) if in_place else input * slopes
+    return named("RreluWithNoiseBackward0", result)

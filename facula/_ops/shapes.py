@@ -10,6 +10,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import type_name, wrap_dim
 from facula._ops._mark import looks_at_values, operation
+from facula._ops._out import named
 
 
 @operation
@@ -202,9 +203,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         raise RuntimeError(f"rot90: expected two different dims, got {list(dims)}.")
     turns = k % 4
     if turns == 0:
-        return input.clone(memory_format=_core.contiguous_format)
+        copy = input.clone(memory_format=_core.contiguous_format)
+        return named("Rot90Backward0", copy)
     if turns == 2:
-        return input.flip([first, second])
+        return named("Rot90Backward0", input.flip([first, second]))
     flipped = input.flip(second if turns == 1 else first)
     return flipped.transpose(first, second)
 

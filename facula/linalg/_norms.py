@@ -128,4 +128,5 @@ def norm(
     is_matrix = len(dims) == 2 if dims is not None else input.dim() == 2
     if isinstance(ord, str) or (ord is not None and is_matrix):
         return matrix_norm(input, ord, dims or (0, 1), keepdim, dtype=dtype, out=out)
-    return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
+    result = vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
+    return into("linalg.norm", out, result)

@@ -196,11 +196,36 @@ class Capture(Transform):
         result = func(*args, **kwargs)
         if any(isinstance(leaf, Tensor) for leaf in _leaves(result)):
             other = self._other_result(func, args, kwargs, result)
+            dim = self._counted_dim(name, args)
+            if dim is not None:
+                other = _with_other_count(result, other, dim)
             node = self._step(func, self._noted(args), self._noted(kwargs))
             self._track(result, other, node, (*args, *kwargs.values()))
-            if _counts_elements(name, args):
-                self._tell_of_count(name, node)
         return result
+
+    def _counted_dim(self, name: str, args: Any) -> int | None:
+        """The dimension of the result that counts elements, if values decide which are picked."""
+        if name in _COUNTING:
+            return None if name == "masked_select" and not self._is_variable_mask(args[1]) else 0
+        if name != "__getitem__":
+            return None
+        index = args[1] if isinstance(args[1], tuple) else (args[1],)
+        places = [i for i, item in enumerate(index) if self._is_variable_mask(item)]
+        if not places:
+            return None
+        if sum(isinstance(item, Tensor) for item in index) > 1 or any(
+            item is Ellipsis for item in index
+        ):
+            warn_user(
+                "The number of elements that a mask picks depends on the inputs: beside other "
+                "indices of that kind the exported model keeps the number of the example inputs.",
+                TracerWarning,
+            )
+            return None
+        return sum(not isinstance(item, int) for item in index[: places[0]])
+
+    def _is_variable_mask(self, item: Any) -> bool:
+        return isinstance(item, Tensor) and item.dtype == facula.bool and self._is_variable(item)
 
     def _depends(self, *values: Any) -> bool:
         """Whether there is something among the values that only the inputs decide."""
@@ -407,17 +432,6 @@ class Capture(Transform):
         )
         return result
 
-    def _tell_of_count(self, name: str, node: Node) -> None:
-        """The size of a result depends on values: it is dynamic, but not what follows from it."""
-        warn_user(
-            f"The number of elements that {name} finds depends on the inputs: sizes that the model "
-            "computes from it are, in the exported model, those of the example inputs.",
-            TracerWarning,
-        )
-        form = node.meta["form"]
-        if isinstance(form, Form):
-            node.meta["form"] = Form(form.dtype, (None, *form.shape[1:]))
-
     def _at(self, what: str) -> str:
         path = f" in module {self._path[-1]!r}" if self._path and self._path[-1] else ""
         return f"{what}{path} ({_users_line()})"
@@ -454,11 +468,24 @@ def _leaves(value: Any) -> list[Any]:
     return leaves
 
 
-def _counts_elements(name: str, args: Any) -> bool:
-    """Whether an operation picks elements by their values."""
-    if name == "__getitem__":
-        return any(isinstance(i, Tensor) and i.dtype == facula.bool for i in _leaves(args[1:]))
-    return name in ("nonzero", "argwhere", "masked_select")
+# Operations whose results have as many elements as they find.
+_COUNTING = ("nonzero", "argwhere", "masked_select", "_nms")
+
+
+def _with_other_count(result: Any, other: Any, dim: int) -> Any:
+    """What the second set of inputs finds: as many elements as the first does, and one more.
+
+    So the number is a dynamic size, whatever the values of the examples are.
+    """
+    if isinstance(result, (list, tuple)):
+        return type(other)(
+            [_with_other_count(a, b, dim) for a, b in zip(result, other, strict=True)]
+        )
+    n = int(result.shape[dim]) + 1
+    if other.shape[dim] == 0:
+        return other.new_zeros((*other.shape[:dim], n, *other.shape[dim + 1 :]))
+    places = facula.arange(n, device=other.device) % int(other.shape[dim])
+    return other.index_select(dim, places)
 
 
 def _bases(result: Any, args: Any) -> list[Tensor]:

@@ -84,7 +84,7 @@ class _RangeType(type):
         return type(instance) is _range
 
 
-_range, _len = range, len
+_range, _len, _min = range, len, min
 
 
 class _Range(metaclass=_RangeType):
@@ -96,12 +96,32 @@ def _length(obj: Any) -> int:
     return obj.shape[0] if isinstance(obj, Tensor) and obj.dim() else _len(obj)
 
 
+def smaller(a: int, b: int) -> int:
+    """The smaller of two sizes."""
+    return _min(a, b)
+
+
+def _least(*args: Any, **kwargs: Any) -> Any:
+    """Python's ``min``, whose result for two sizes is traced."""
+    traced = [arg for arg in args if isinstance(arg, TracedSize)]
+    if not traced or kwargs or _len(args) != 2 or not all(isinstance(arg, int) for arg in args):
+        return _min(*args, **kwargs)
+    first, second = (int.__add__(arg, 0) for arg in args)
+    result = _min(first, second)
+    other = _min(*(other_value(arg) for arg in args))
+    if result == other:
+        traced[0]._fixed("cut to a smaller one")
+    nodes = tuple(arg.node if isinstance(arg, TracedSize) else arg for arg in args)
+    return TracedSize(result, other, traced[0].node.graph.call_function(smaller, nodes))
+
+
 @contextmanager
 def traced_builtins() -> Iterator[None]:
     """A block in which the functions of Python that want plain integers know of traced sizes."""
     with Patcher().active() as patcher:
         patcher.patch(vars(builtins), "range", _Range)
         patcher.patch(vars(builtins), "len", _length)
+        patcher.patch(vars(builtins), "min", _least)
         yield
 
 

@@ -6,12 +6,14 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from facula import Tensor
+from facula import Tensor, view_as_real
 from facula._transform import name_of, with_usual_names
 from facula.fx.graph import Graph
 from facula.fx.node import Node, map_arg
+from facula.onnx._capture import Form
 from facula.onnx._rows import ROWS, row_name
 from facula.onnx._rows.shape import SIZE_ROWS
+from facula.onnx._rows.spectral import COMPLEX_ROWS
 from facula.onnx._writer import SizeValue, Value, Writer
 from facula.onnx.errors import OnnxExporterError, UnsupportedOperatorError
 
@@ -58,7 +60,8 @@ class Translation:
 
     def _constant(self, node: Node) -> Value:
         name = self.writer.name(str(node.target))
-        self.writer.initializers[name] = self._constants[str(node.target)]
+        value = self._constants[str(node.target)]
+        self.writer.initializers[name] = view_as_real(value) if value.is_complex() else value
         return Value(name, node.meta["form"])
 
     def _step(self, node: Node) -> Any:
@@ -68,8 +71,9 @@ class Translation:
         kwargs = map_arg(node.kwargs, self._values.__getitem__)
         if node.target in SIZE_ROWS:
             return SIZE_ROWS[node.target](self.writer, *args)
-        function = self._row(node)
         form: Any = node.meta.get("form")
+        is_complex = _has_complex((args, kwargs, form))
+        function = self._row(node, is_complex)
         self.writer.result = form
         self.writer.scope = _scope(node.meta.get("module", ""))
         kwargs = dict(kwargs)
@@ -89,7 +93,7 @@ class Translation:
             return [Value(*pair) for pair in zip(result, form, strict=False)]
         return Value(result, form)
 
-    def _row(self, node: Node) -> Callable[..., Any]:
+    def _row(self, node: Node, is_complex: bool) -> Callable[..., Any]:
         target: Any = node.target
         name = name_of(target)
         if target in self._custom:
@@ -98,18 +102,30 @@ class Translation:
         for key, function in self._custom.items():
             if getattr(key, "__name__", None) == name:
                 return function
-        if row_name(name) not in ROWS:
+        rows = COMPLEX_ROWS if is_complex else ROWS
+        if row_name(name) not in rows:
+            of_complex = " of complex numbers" if is_complex else ""
             raise UnsupportedOperatorError(
-                f"onnx.export: the operation {name} has no translation to ONNX. "
+                f"onnx.export: the operation {name}{of_complex} has no translation to ONNX. "
                 f"{_place(node)}{_WAY_OUT}"
             )
-        return ROWS[row_name(name)]
+        return rows[row_name(name)]
 
 
 _WAY_OUT = (
     " Give a translation with custom_translation_table={operation: function}, or write the "
     "computation with other operations."
 )
+
+
+def _has_complex(value: Any) -> bool:
+    if isinstance(value, (Value, Form)):
+        return value.dtype.is_complex
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return False
+    return any(map(_has_complex, value))
 
 
 def _scope(path: str) -> str:

@@ -82,7 +82,9 @@ def test_out_receives_the_result():
     result = facula.kron(facula.ones(2), facula.ones(2), out=out)
     assert result is out
     assert out.tolist() == [1, 1, 1, 1]
-    with pytest.warns(UserWarning, match=r"kron: out of shape \(4,\) is resized to \(6,\)"):
+    with pytest.warns(
+        UserWarning, match="kron: the out tensor was resized because it had 4 elements"
+    ):
         facula.kron(facula.ones(2), facula.ones(3), out=out)
     with pytest.raises(RuntimeError, match=r"cannot be stored in out of int64"):
         facula.kron(facula.ones(2), facula.ones(2), out=facula.empty(0, dtype=facula.int64))
@@ -109,3 +111,48 @@ def test_norm_except_dim_keeps_one_dimension(dim, shape):
 def test_norm_except_dim_refuses_a_dimension_that_is_not_there():
     with pytest.raises(IndexError, match=r"norm_except_dim: expected dim in \[-3, 2\], got 3"):
         facula.norm_except_dim(facula.ones(3, 4, 2), 2, 3)
+
+
+def test_out_takes_part_in_the_graph_where_the_result_is_copied_to_it():
+    x, y = facula.randn(2, 3, requires_grad=True), facula.randn(3, 2)
+    out = facula.empty(2, 2)
+    assert facula.tensordot(x, y, 1, out=out) is out
+    assert out.grad_fn.name() == "torch::autograd::CopyBackwards"
+    out.sum().backward()
+    assert facula.allclose(x.grad, facula.ones(2, 2) @ y.t())
+
+
+def test_out_of_a_kernel_has_a_node_without_a_derivative():
+    x = facula.randn(2, 3, requires_grad=True)
+    out = facula.empty(2, 3)
+    facula.softmax(x, 1, out=out)
+    assert facula.equal(out, facula.softmax(x, 1))
+    assert out.requires_grad and out.grad_fn.name() == "NotImplemented"
+    with pytest.raises(RuntimeError, match=r"^softmax: the derivative for out= is not implemented"):
+        out.sum().backward()
+    with pytest.raises(RuntimeError, match="leaf"):
+        facula.softmax(x, 1, out=facula.empty(2, 3, requires_grad=True))
+
+
+def test_out_of_factories_is_resized_without_a_warning():
+    out = facula.empty(3)
+    assert facula.ones(2, 2, out=out) is out and out.tolist() == [[1, 1], [1, 1]]
+    assert facula.linspace(0, 1, 2, out=out).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "name, compute",
+    [
+        ("VdotBackward0", lambda x: facula.vdot(x[0], x[1])),
+        ("LinalgCrossBackward0", lambda x: facula.linalg.cross(x, x + 1)),
+        ("RenormBackward0", lambda x: x.renorm(2, 0, 1)),
+        ("CdistBackward0", lambda x: facula.cdist(x, x + 1, 1)),
+        ("DiagEmbedBackward0", lambda x: facula.diag_embed(x)),
+        ("PermuteBackward0_copy", lambda x: facula.permute_copy(x, (1, 0))),
+        ("Rot90Backward0", lambda x: facula.rot90(x, 2)),
+    ],
+)
+def test_a_composed_operation_shows_its_own_name(name, compute):
+    x = facula.randn(3, 3, dtype=facula.float64, requires_grad=True)
+    assert compute(x).grad_fn.name() == type(compute(x).grad_fn).__name__ == name
+    assert facula.autograd.gradcheck(compute, x)

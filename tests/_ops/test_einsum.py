@@ -112,3 +112,13 @@ def test_random_equations_agree_with_numpy(case):
     expected = np.einsum(equation, *arrays)
     assert actual.shape == expected.shape
     np.testing.assert_array_equal(actual.numpy(), expected)  # small integers: exact
+
+
+@pytest.mark.parametrize(
+    "equation, strides",
+    [("ij,jk->ik", (4, 1)), ("ij,jk->ki", (2, 1)), ("i,j->ji", (2, 1)), ("ijk->ki", (2, 1))],
+)
+def test_einsum_computes_in_the_order_of_its_result(equation, strides):
+    terms = equation.partition("->")[0].split(",")
+    operands = [facula.ones(["ijk".index(label) + 2 for label in term]) for term in terms]
+    assert facula.einsum(equation, *operands).stride() == strides

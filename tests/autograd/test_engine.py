@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import facula
+from facula.nn import functional as F
 
 
 @pytest.mark.promise("A1")
@@ -384,3 +385,23 @@ def test_nodes_of_the_engine_itself_name_its_namespace():
     assert type(y.grad_fn.next_functions[0][0]).__name__ == "AccumulateGrad"
     y[0] = x[1]
     assert y.grad_fn.name() == "torch::autograd::CopySlices"
+
+
+@pytest.mark.parametrize(
+    "shape, step",
+    [
+        ((1, 4, 4), lambda x: F.max_pool2d(x, 2)),
+        ((1, 4, 4), lambda x: F.adaptive_max_pool2d(x, 3)),
+        ((1, 4, 4), lambda x: F.avg_pool2d(x, 2)),
+        ((1, 4, 4), lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect")),
+        ((2, 3), lambda x: F.nll_loss(x, facula.tensor([0, 2]))),
+    ],
+)
+def test_the_gradient_of_what_is_linear_in_steps_has_zeros_as_derivative(shape, step):
+    x = facula.randn(shape, requires_grad=True)
+    y = step(x)
+    g = facula.ones_like(y, requires_grad=True)
+    (gx,) = facula.autograd.grad(y, x, g, create_graph=True)
+    by_x, by_g = facula.autograd.grad(gx, (x, g), facula.ones_like(gx))
+    assert facula.equal(by_x, facula.zeros(shape))
+    assert by_g.shape == y.shape and by_g.abs().sum() > 0

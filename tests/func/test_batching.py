@@ -465,7 +465,7 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
 
 
 # Seen only inside of operations that have a rule themselves, or derivatives of sparse tensors.
-INNER = {"_count_bins", "_csr_dots", "_ctc_loss"}
+INNER = {"_check_out", "_count_bins", "_csr_dots", "_ctc_loss", "_into_out", "_resize_out"}
 # They compute nothing with the elements of a tensor.
 STATE = {
     "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks",
@@ -528,3 +528,25 @@ def test_istft_takes_the_examples_as_more_signals():
         together = facula.vmap(lambda x: facula.istft(x, 8, window=window))(x)
         alone = facula.stack([facula.istft(x[i], 8, window=window) for i in range(3)])
         facula.testing.assert_close(together, alone)
+
+
+def test_what_differs_by_example_is_done_for_all_at_once(monkeypatch):
+    for module in (_batching._index, _batching._reduce):
+        monkeypatch.delattr(module, "loop_quietly")
+    x, mask, start = values(N, 5, 2), values(N, 5) > 0, facula.tensor([0, -3, 2])[:N]
+    by_mask = vmap(lambda a, m, v: a.index_put((m,), v))(x, mask, x[:, 0, 0])
+    assert facula.equal(
+        by_mask, facula.stack([a.index_put((m,), a[0, 0]) for a, m in zip(x, mask, strict=True)])
+    )
+    added = vmap(lambda a, m: a.index_put((m,), facula.tensor(1.0), accumulate=True))(x, mask)
+    assert facula.equal(added, x + mask.unsqueeze(2))
+    parts = vmap(lambda a, i: facula.narrow(a, 0, i, 2))(x, start)
+    assert facula.equal(
+        parts, facula.stack([a.narrow(0, int(i), 2) for a, i in zip(x, start, strict=True)])
+    )
+    assert facula.equal(vmap(lambda i: x[0].narrow(0, i, 2))(start)[2], x[0][2:4])
+    q = facula.rand(N, 4)
+    assert facula.equal(vmap(lambda q: x[0].quantile(q, 0))(q)[1], x[0].quantile(q[1], 0))
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="narrow"):
+        vmap(lambda a, i: facula.narrow(a, 0, i, 2))(x, start + 2)

@@ -6,9 +6,8 @@ import facula
 import facula.nn.functional as F
 import facula.onnx
 from facula import nn
-from facula.jit import TracerWarning
 from facula.utils._pytree import tree_leaves
-from facula.vision import models
+from facula.vision import models, ops
 
 
 def check(model, inputs, axes, *others, atol=1e-4):
@@ -88,19 +87,41 @@ def test_recurrent_cells_take_any_batch(cell):
     check(cell, (facula.rand(2, 3),), ({0: "batch"},), (facula.rand(5, 3),))
 
 
-def test_packed_sequences_are_refused():
-    class Packed(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.LSTM(3, 4)
+class Packed(nn.Module):
+    def __init__(self, layer, lengths):
+        super().__init__()
+        self.layer, self.lengths = layer, lengths
 
-        def forward(self, x):
-            packed = nn.utils.rnn.pack_padded_sequence(x, [5, 3])
-            return self.layer(packed)[1][0]
+    def forward(self, x):
+        packed = nn.utils.rnn.pack_padded_sequence(x, self.lengths)
+        y, state = self.layer(packed)
+        padded, _ = nn.utils.rnn.pad_packed_sequence(y)
+        return padded, state
 
-    refused = pytest.raises(facula.onnx.OnnxExporterError, match="packed sequences")
-    with pytest.warns(TracerWarning), refused:
-        facula.onnx.export(Packed(), (facula.rand(5, 2, 3),))
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_packed_sequences_keep_the_lengths_they_were_exported_with(kind):
+    facula.manual_seed(0)
+    model = Packed(kind(3, 4, num_layers=2, bidirectional=True), [5, 3, 1])
+    check(model, (facula.rand(5, 3, 3),), None, (facula.rand(5, 3, 3),))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"num_layers": 2, "bidirectional": True, "batch_first": True}, {"bias": False}]
+)
+def test_projections_are_written_step_by_step(options):
+    facula.manual_seed(0)
+    layer = nn.LSTM(3, 4, proj_size=2, **options)
+    check(layer, (facula.rand(2, 5, 3),), None, (facula.rand(2, 5, 3),))
+
+
+def test_projections_of_packed_sequences_and_of_any_length_are_refused():
+    layer = nn.LSTM(3, 4, proj_size=2)
+    refused = pytest.raises(facula.onnx.OnnxExporterError, match="projections of packed sequences")
+    with refused:
+        facula.onnx.export(Packed(layer, [2, 1]), (facula.rand(2, 2, 3),))
+    with pytest.raises(facula.onnx.OnnxExporterError, match="a dynamic number of steps"):
+        facula.onnx.export(layer, (facula.rand(2, 2, 3),), dynamic_shapes=({0: "time"},))
 
 
 class GPT(nn.Module):
@@ -161,3 +182,62 @@ def test_an_encoder_takes_a_padding_mask():
 
     axes = ({0: "b", 1: "t"}, {0: "b", 1: "t"})
     check(Masked(), example(2, 5), axes, example(3, 8))
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_regions_and_boxes_are_those_of_onnx(aligned):
+    facula.manual_seed(0)
+    x, scores = facula.rand(2, 3, 16, 16), facula.rand(6)
+    corner = facula.rand(6, 2) * 8
+    boxes = facula.cat([corner, corner + 1 + facula.rand(6, 2) * 6], 1)
+
+    class Regions(nn.Module):
+        def forward(self, x, boxes, scores):
+            kept = ops.nms(boxes, scores, 0.2)
+            rois = facula.cat([facula.zeros_like(scores[kept])[:, None], boxes[kept]], 1)
+            return kept, ops.roi_align(x, rois, (3, 2), 0.5, 2, aligned)
+
+    check(Regions(), (x, boxes, scores), None, (x, boxes.flip(0), scores), (x, boxes * 0.1, scores))
+
+
+class Detector(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, image):
+        found = self.model([image])[0]
+        return found["boxes"], found["scores"], found["labels"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fasterrcnn_mobilenet_v3_large_320_fpn",
+        "ssdlite320_mobilenet_v3_large",
+        "retinanet_resnet50_fpn",
+    ],
+)
+def test_detection_models_find_other_numbers_of_boxes_in_other_images(name):
+    facula.manual_seed(0)
+    options = {} if "ssd" in name else {"min_size": 64, "max_size": 64}
+    limit = (
+        {"box_score_thresh": 0.2}
+        if "rcnn" in name
+        else {"score_thresh": 1e-3, "topk_candidates": 9999}
+    )
+    model = Detector(
+        models.get_model(
+            name, weights=None, weights_backbone=None, num_classes=4, **options, **limit
+        )
+    ).eval()
+    images = [facula.rand(3, 64, 64) * scale for scale in (1, 4, 0)]
+    program = facula.onnx.export(model, (images[0],))
+    for image in images:
+        with facula.no_grad():
+            boxes, scores, labels = model(image)
+        found = program(image)
+        assert found[0].shape == boxes.shape
+        # Scores that are nearly equal may change places.
+        facula.testing.assert_close(found[1], scores, rtol=1e-3, atol=1e-4)
+        assert facula.equal(found[2].sort()[0], labels.sort()[0])

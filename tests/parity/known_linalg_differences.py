@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .frameworks import COMPLEX, INTEGERS
+from .frameworks import COMPLEX
 from .known import (
     BOOL,
     COMPLEX64,
@@ -34,15 +34,6 @@ _PHASE = "Vectors are determined up to their sign, or a complex number of size 1
 _REFLECTORS = "With a gradient reflectors are applied one by one, by operations that have one."
 _HALF_EXP = "PyTorch's polynomials overflow in 16 bits; here they are computed in float32."
 
-_IN_ALL_OF_OUT = (
-    "linalg.cholesky_ex linalg.inv_ex linalg.ldl_factor linalg.ldl_factor_ex linalg.lu_factor "
-    "linalg.lu_factor_ex linalg.solve_ex"
-)
-_IN_NARROW_OUT = (
-    "linalg.cholesky linalg.det linalg.eigvalsh linalg.inv linalg.lu linalg.lu_solve linalg.qr "
-    "linalg.slogdet linalg.solve linalg.solve_triangular linalg.svdvals lu_solve ormqr qr "
-    "triangular_solve"
-)
 _SINGULAR_OPS = (
     "geqrf linalg.cond linalg.eig linalg.eigvals linalg.inv_ex linalg.lstsq "
     "linalg.lstsq.grad_oriented linalg.lu linalg.lu_factor_ex linalg.matrix_norm linalg.qr "
@@ -62,21 +53,8 @@ KNOWN_LINALG: list[Known] = [
         "exception",
         "call: expected RuntimeError(...), got no exception",
         _OUT_POLICY,
-        {
-            _LAPACK: _IN_ALL_OF_OUT,
-            _NARROW: _IN_NARROW_OUT + " linalg.matrix_power",
-            SINGLE: "linalg.eigh linalg.svd svd",
-            HALF + _NARROW: "linalg.matrix_norm linalg.vecdot",
-            BOOL + INTEGERS + HALF + _NARROW: "linalg.multi_dot",
-        },
+        {_NARROW: "linalg.matrix_power"},
         case="out wider dtype",
-    ),
-    *each(
-        "exception",
-        "call: expected RuntimeError(...), got no exception",
-        _OUT_POLICY,
-        {("bool", "uint8", "int8", "int16", "int64"): "linalg.multi_dot"},
-        case="out integer dtype",
     ),
     *each(
         "exception",
@@ -90,10 +68,8 @@ KNOWN_LINALG: list[Known] = [
         "call: got RuntimeError(...: out= takes no part in differentiation, ...",
         _OUT_GRAD,
         {
-            _LAPACK: "linalg.cond linalg.eigvals linalg.pinv linalg.tensorinv linalg.tensorsolve "
-            "lu norm.nuc",
-            DIFFERENTIABLE: "linalg.matrix_norm linalg.matrix_power linalg.norm "
-            "linalg.norm.subgradients_at_zero",
+            _LAPACK: "linalg.pinv norm.nuc",
+            DIFFERENTIABLE: "linalg.matrix_power",
         },
         case="out fitting",
     ),
@@ -119,6 +95,13 @@ KNOWN_LINALG: list[Known] = [
         "PyTorch has written to out= of integers when it finds that they cannot hold the result.",
         {_LAPACK: "linalg.solve_triangular"},
         case="out integer dtype",
+    ),
+    *each(
+        "memory",
+        "call: inputs or out=: ...",
+        "PyTorch has written to out= of a wider dtype when it finds that it is another.",
+        {_NARROW: "linalg.solve_triangular"},
+        case="out wider dtype",
     ),
     *each(
         "refused",

@@ -7,7 +7,6 @@ from .known import (
     ALL,
     BFLOAT16,
     BOOL,
-    COMPLEX128,
     COMPLEX_GRAD,
     DIFFERENTIABLE,
     DOUBLE,
@@ -112,24 +111,6 @@ KNOWN_NN: list[Known] = [
         "second gradient 0: expected zeros, got None",
         "The gradient depends on the input in its pieces only: None stands for zero.",
         {DOUBLE: "nn.functional.prelu nn.functional.rrelu"},
-    ),
-    *each(
-        "gradgrad",
-        "second gradient 0: expected zeros, got None",
-        "A linear operation has no second derivative; PyTorch makes zeros for it.",
-        {
-            DOUBLE: "nn.functional.adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d "
-            "nn.functional.adaptive_avg_pool3d nn.functional.adaptive_max_pool1d "
-            "nn.functional.adaptive_max_pool2d nn.functional.adaptive_max_pool3d "
-            "nn.functional.avg_pool1d nn.functional.avg_pool3d "
-            "nn.functional.interpolate.area nn.functional.avg_pool2d "
-            "nn.functional.fractional_max_pool2d "
-            "nn.functional.fractional_max_pool3d nn.functional.max_pool1d "
-            "nn.functional.max_pool2d nn.functional.max_pool3d "
-            "nn.functional.nll_loss",
-            DOUBLE + COMPLEX128: "nn.functional.pad.reflect nn.functional.pad.replicate "
-            "nn.functional.pad.replicate_negative",
-        },
     ),
     *each(
         "gradgrad",
@@ -302,23 +283,6 @@ KNOWN_NN: list[Known] = [
             "nn.functional.max_unpool3d.grad nn.functional.grid_sample "
             "grid_sampler_2d"
         },
-    ),
-    *each(
-        "exception",
-        "expected RuntimeError(Expected out tensor to have dtype ..., but got float "
-        "instead), got NotImplementedError(avg_pool...: not implemented for ...)",
-        _DTYPE_FIRST,
-        {COMPLEX + BOOL + SMALL_INTEGERS: "nn.functional.avg_pool3d nn.functional.avg_pool2d"},
-        case="out ",
-    ),
-    *each(
-        "exception",
-        "expected RuntimeError(avg_pool...(): functions with out=... arguments don't support "
-        "automatic differentiation, but one of t), got NotImplementedError(avg_pool...: not "
-        "implemented for complex...)",
-        _COMPLEX_FIRST,
-        {COMPLEX: "nn.functional.avg_pool3d nn.functional.avg_pool2d"},
-        case="out fitting",
     ),
     *each(
         "exception",

@@ -370,15 +370,5 @@ _KNOWN: list[Known] = [
         "PermuteBackward0 -> UnsqueezeBackward0",
     ),
     *nodes("nn.functional.cross_entropy", FLOATING, "DivBackward1 -> DivBackward0"),
-    *nodes(
-        "nn.functional.binary_cross_entropy",
-        FLOATING,
-        "BinaryCrossEntropyBackward0 -> MulBackward0",
-    ),
-    *nodes(
-        "nn.functional.binary_cross_entropy_with_logits",
-        FLOATING,
-        "BinaryCrossEntropyWithLogitsBackward0 -> AddBackward0",
-    ),
 ]
 KNOWN_WHOLE = _KNOWN if WHOLE else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,3 +90,25 @@ def test_lists_of_dimensions(case: tuple[Any, Any, Any]) -> None:
 def test_a_program_and_a_list_of_operands_agree() -> None:
     x, y = torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(3, 4)
     agree(lambda lib, x, y: lib.einsum("ij,jk", [x, y]), x, y, kind="sum")
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        *(
+            "ij,jk->ki",
+            "ij,jk->ik",
+            "ij,kj->ki",
+            "i,j->ji",
+            "ijk,ijl->lki",
+            "ijk->ki",
+            "ijk,kl->lj",
+        ),
+        *("bij,bjk->kbi", "bij,jk->bki", "bhij,bjhk->bihk", "ij,jk,kl->li", "kl,ij,jk->il"),
+    ],
+)
+def test_dimensions_lie_in_memory_as_in_pytorch(equation):
+    terms = equation.partition("->")[0].split(",")
+    shapes = [tuple("bhijkl".index(label) + 2 for label in term) for term in terms]
+    operands = [numbered(shape, "float32", seed=i) for i, shape in enumerate(shapes)]
+    agree(lambda lib, *xs: lib.einsum(equation, *xs), *operands, kind="sum", ignore=("grad_fn",))

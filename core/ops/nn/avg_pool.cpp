@@ -22,20 +22,22 @@ constexpr PoolNames kAdaptiveMeanNames = {
 
 Tensor run_mean(const SharedPlan& plan, const Tensor& x);
 
-Tensor mean_backward(const SharedPlan& plan, const Tensor& g, const Dims& sizes) {
+Tensor mean_backward(const SharedPlan& plan, const Tensor& g, const Dims& sizes,
+                     const Tensor& place) {
   Tensor gx = g.is_cpu() ? run_backward_kernel(PoolKind::Mean, *plan, g, {}, sizes)
                          : run_backward_on_gpu(PoolKind::Mean, *plan, g, {}, sizes);
-  return record(plan->names.backward_node[plan->n - 1], gx, {g},
-                [plan](const Tensor& h) { return run_mean(plan, h); });
+  return record_linear(plan->names.backward_node[plan->n - 1], gx, g, place,
+                       [plan](const Tensor& h) { return run_mean(plan, h); });
 }
 
 Tensor run_mean(const SharedPlan& plan, const Tensor& x) {
   const cpu::PoolTable& table = cpu::get_pool_table();
   check_kernel(*plan, x, table.mean[static_cast<int>(x.dtype())] != nullptr);
   Tensor y = run_forward(PoolKind::Mean, *plan, x, false).values;
-  return record(plan->names.node[plan->n - 1], y, {x}, [plan, sizes = x.sizes()](const Tensor& g) {
-    return mean_backward(plan, g, sizes);
-  });
+  return record(plan->names.node[plan->n - 1], y, {x},
+                [plan, sizes = x.sizes()](const Tensor& g, Needs needs) -> TensorList {
+                  return {mean_backward(plan, g, sizes, needs.place_of(0))};
+                });
 }
 
 Tensor avg_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& stride,

@@ -193,7 +193,8 @@ Tensor spread(const Tensor& g, const Tensor& total, Reduction reduction, const D
 }
 
 // A new tensor of x's sizes: minus the gradients times the weights in the places of the targets.
-Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& sizes, DType dtype) {
+Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& sizes, DType dtype,
+                    const Tensor& place) {
   Tensor gx = zeros(sizes, dtype, each.device());
   {
     NoGradGuard guard;
@@ -211,12 +212,13 @@ Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& size
       cuda::class_loss_backward(gx, dim_of_classes(sizes), from, {}, classes.on_gpu(), {});
     }
   }
-  return record("NllLossBackwardBackward0", gx, {each},
-                [target = save(classes.target), weight = save(classes.weight),
-                 ignored = classes.ignored, dtype = each.dtype()](const Tensor& h) {
-                  Tensor picked = nll_loss(h, target, Tensor(weight), /*reduction=*/0, ignored);
-                  return to_dtype(reshape(picked, Tensor(target).sizes()), dtype);
-                });
+  return record_linear("NllLossBackwardBackward0", gx, each, place,
+                       [target = save(classes.target), weight = save(classes.weight),
+                        ignored = classes.ignored, dtype = each.dtype()](const Tensor& h) {
+                         Tensor picked =
+                             nll_loss(h, target, Tensor(weight), /*reduction=*/0, ignored);
+                         return to_dtype(reshape(picked, Tensor(target).sizes()), dtype);
+                       });
 }
 
 // For the gradient of logits. The layer that made them multiplies with it twice, and of 16-bit
@@ -236,7 +238,8 @@ Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor&
   int64_t dim = dim_of_classes(x.sizes());
   if (is_grad_enabled()) {
     Tensor y = log_softmax(x, dim);
-    return log_softmax_backward(nll_gradient(each, classes, x.sizes(), x.dtype()), y, dim);
+    return log_softmax_backward(nll_gradient(each, classes, x.sizes(), x.dtype(), Tensor()), y,
+                                dim);
   }
   Tensor from = contiguous(x), g = contiguous(to_dtype(each, stats.dtype()));
   Tensor gx = empty_gradient(x, is_leaf);
@@ -291,17 +294,18 @@ Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& class
   }
   const char* node = x.dim() > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
   bool is_logits = stats.defined();
-  return record(
-      node, y, {input},
-      [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
-       target = save(classes.target), weight = save(classes.weight), total = save(total),
-       ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner, reduction,
-       sizes = x.sizes(), dtype = x.dtype(), is_leaf = input.is_leaf()](const Tensor& g) {
-        Classes known = {op, target, weight, ignored, n_classes, inner};
-        Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
-        if (!logits.defined()) return nll_gradient(each, known, sizes, dtype);
-        return cross_entropy_gradient(each, logits, stats, known, is_leaf);
-      });
+  return record(node, y, {input},
+                [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
+                 target = save(classes.target), weight = save(classes.weight), total = save(total),
+                 ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner,
+                 reduction, sizes = x.sizes(), dtype = x.dtype(),
+                 is_leaf = input.is_leaf()](const Tensor& g, Needs needs) -> TensorList {
+                  Classes known = {op, target, weight, ignored, n_classes, inner};
+                  Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
+                  if (!logits.defined())
+                    return {nll_gradient(each, known, sizes, dtype, needs.place_of(0))};
+                  return {cross_entropy_gradient(each, logits, stats, known, is_leaf)};
+                });
 }
 
 Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const OptionalTensor& weight,

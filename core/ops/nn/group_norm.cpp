@@ -127,9 +127,9 @@ TensorList group_norm_backward(const GroupLayout& l, const Tensor& grad, const T
   return grads;
 }
 
-NormResult native_group_norm(const Tensor& input, const OptionalTensor& weight,
-                             const OptionalTensor& bias, int64_t n, int64_t n_channels,
-                             int64_t inner, int64_t num_groups, double eps) {
+NormResult normalize_groups(const Tensor& input, const OptionalTensor& weight,
+                            const OptionalTensor& bias, int64_t n, int64_t n_channels,
+                            int64_t inner, int64_t num_groups, double eps) {
   check(num_groups > 0 && n_channels % num_groups == 0,
         "group_norm: expected the number of channels to be divisible by num_groups=", num_groups,
         ", got ", n_channels, " channels in an input ", input, ".");
@@ -173,13 +173,29 @@ NormResult native_group_norm(const Tensor& input, const OptionalTensor& weight,
   return {y, row(0), row(1)};
 }
 
+// The statistics with their derivatives, which group_norm() has no use for.
+NormResult native_group_norm(const Tensor& x, const OptionalTensor& weight,
+                             const OptionalTensor& bias, int64_t n, int64_t n_channels,
+                             int64_t inner, int64_t num_groups, double eps) {
+  NormResult result = normalize_groups(x, weight, bias, n, n_channels, inner, num_groups, eps);
+  if (!is_grad_enabled() || !x.requires_grad()) return result;
+  auto& [y, average, rstd] = result;
+  Tensor rows =
+      to_dtype(reshape(x, {n, num_groups, n_channels / num_groups * inner}), wide_dtype(x.dtype()));
+  Tensor mean_of_rows = mean(rows, {2}, /*keepdim=*/true);
+  Tensor variance = mean(square(rows - mean_of_rows), {2}, /*keepdim=*/false);
+  average = to_dtype(squeeze(mean_of_rows, 2), average.dtype());
+  rstd = to_dtype(rsqrt(variance + eps), rstd.dtype());
+  return result;
+}
+
 Tensor group_norm(const Tensor& x, int64_t num_groups, const OptionalTensor& weight,
                   const OptionalTensor& bias, double eps, bool) {
   check_index(x.dim() >= 2, "group_norm: expected an input (N, C, *), got ", x, ".");
   int64_t inner = 1;
   for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
   return std::get<0>(
-      native_group_norm(x, weight, bias, x.size(0), x.size(1), inner, num_groups, eps));
+      normalize_groups(x, weight, bias, x.size(0), x.size(1), inner, num_groups, eps));
 }
 
 }  // namespace

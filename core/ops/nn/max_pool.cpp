@@ -48,19 +48,10 @@ Tensor pick_largest(const SharedPlan& plan, const Tensor& h, const Tensor& indic
 
 Tensor max_pool_backward(const SharedPlan& plan, const Tensor& g, const Tensor& x) {
   Tensor gx = run_backward_kernel(PoolKind::Max, *plan, g, x, x.sizes());
-  return record(plan->names.backward_node[plan->n - 1], gx, {g},
-                [plan, x = save(x)](const Tensor& h) {
-                  return pick_largest(plan, h, run_forward(PoolKind::Max, *plan, x, true).indices);
-                });
-}
-
-// On a GPU the places are not found again: they are read.
-Tensor max_pool_backward_on_gpu(const SharedPlan& plan, const Tensor& g, const Tensor& indices,
-                                const Dims& sizes) {
-  Tensor gx = run_backward_on_gpu(PoolKind::Max, *plan, g, indices, sizes);
-  return record(
-      plan->names.backward_node[plan->n - 1], gx, {g},
-      [plan, indices = save(indices)](const Tensor& h) { return pick_largest(plan, h, indices); });
+  return record_linear(
+      plan->names.backward_node[plan->n - 1], gx, g, x, [plan, x = save(x)](const Tensor& h) {
+        return pick_largest(plan, h, run_forward(PoolKind::Max, *plan, x, true).indices);
+      });
 }
 
 // Zeros of these sizes, with the gradients added at the places that they are of.
@@ -75,6 +66,20 @@ Tensor add_at(const Tensor& g, const Tensor& indices, const Dims& sizes, int n) 
   return to_dtype(reshape(sums, sizes), g.dtype());
 }
 
+// From the places that were saved; on a GPU they always are.
+Tensor max_pool_backward_at(const SharedPlan& plan, const Tensor& g, const Tensor& indices,
+                            const Dims& sizes, const Tensor& place) {
+  Tensor gx;
+  {
+    NoGradGuard guard;
+    gx = g.is_cpu() ? add_at(g, indices, sizes, plan->n)
+                    : run_backward_on_gpu(PoolKind::Max, *plan, g, indices, sizes);
+  }
+  return record_linear(
+      plan->names.backward_node[plan->n - 1], gx, g, place,
+      [plan, indices = save(indices)](const Tensor& h) { return pick_largest(plan, h, indices); });
+}
+
 MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
   const cpu::PoolTable& table = cpu::get_pool_table();
   check_kernel(*plan, x, table.max[static_cast<int>(x.dtype())] != nullptr);
@@ -85,19 +90,14 @@ MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
   bool saves_indices = (plan->axes[2].stride == 0 || window_numel(*plan) >= kLargeWindow) &&
                        plan->format == MemoryFormat::Contiguous && !has_empty_windows(*plan) &&
                        is_grad_enabled() && x.requires_grad();
-  bool is_on_gpu = !x.is_cpu();
-  if (is_on_gpu) saves_indices = is_grad_enabled() && x.requires_grad();
+  if (!x.is_cpu()) saves_indices = is_grad_enabled() && x.requires_grad();
   MaxPooled result = run_forward(PoolKind::Max, *plan, x, with_indices || saves_indices);
   const char* node = plan->names.node[plan->n - 1];
-  if (is_on_gpu && saves_indices)
+  if (saves_indices)
     record(node, result.values, {x},
-           [plan, indices = save(result.indices), sizes = x.sizes()](const Tensor& g) {
-             return max_pool_backward_on_gpu(plan, g, indices, sizes);
-           });
-  else if (saves_indices)
-    record(node, result.values, {x},
-           [indices = save(result.indices), sizes = x.sizes(), n = plan->n](const Tensor& g) {
-             return add_at(g, indices, sizes, n);
+           [plan, indices = save(result.indices), sizes = x.sizes()](const Tensor& g,
+                                                                     Needs needs) -> TensorList {
+             return {max_pool_backward_at(plan, g, indices, sizes, needs.place_of(0))};
            });
   else
     record(node, result.values, {x},

@@ -50,8 +50,14 @@ Tensor mvlgamma(const Tensor& x, int64_t p, const Into& into) {
   double n = static_cast<double>(p);
   // All terms as one tensor: too many are refused by the allocator, not waited for.
   DType dtype = compute_dtype(Kinds::F, x.dtype());
-  Tensor shifts = arange(0, n / -2, -0.5, dtype, x.device());
-  return sum(lgamma(unsqueeze(x, -1) + shifts), {-1}) + 0.25 * n * (n - 1) * kLogPi;
+  Tensor shifts = arange(0, n / -2, -0.5, dtype, x.device()), y;
+  {
+    NoGradGuard guard;
+    y = sum(lgamma(unsqueeze(x, -1) + shifts), {-1}) + 0.25 * n * (n - 1) * kLogPi;
+  }
+  return record("MvlgammaBackward0", y, {x}, [x = save(x), shifts](const Tensor& g) {
+    return g * sum(digamma(unsqueeze(x, -1) + shifts), {-1});
+  });
 }
 
 FACULA_BINDINGS {

@@ -71,7 +71,8 @@ std::array<Edge, 2> edges_of(int64_t size, int64_t before, int64_t after, Border
   return {{{0, before, size, before}, {before + size, after, before, after}}};
 }
 
-Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name);
+Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name,
+                           const Tensor& place);
 
 // Dimension after dimension: a border copies whole slices of y, so that corners come out of the
 // borders filled before. What negative padding crops is filled first: a reflection may show it.
@@ -91,8 +92,10 @@ Tensor border_pad(const Tensor& x, const Dims& pad, Border border, const char* n
     }
     if (more != pad) y = clone(cropped(y, pad), format_of(x));
   }
-  return record(name, y, {x}, [pad, border, name](const Tensor& g) {
-    return border_pad_backward(g, pad, border, name);
+  return record(name, y, {x}, [pad, border, name](const Tensor& g, Needs needs) -> TensorList {
+    // PyTorch composes this one of copies, whose derivative does not depend on x.
+    Tensor place = border == Border::Circular ? Tensor() : needs.place_of(0);
+    return {border_pad_backward(g, pad, border, name, place)};
   });
 }
 
@@ -113,7 +116,8 @@ Tensor fold_borders(const Tensor& g, const Dims& pad, size_t i, Border border) {
   return sums;
 }
 
-Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name) {
+Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, const char* name,
+                           const Tensor& place) {
   Tensor gx;
   {
     NoGradGuard guard;
@@ -121,8 +125,9 @@ Tensor border_pad_backward(const Tensor& g, const Dims& pad, Border border, cons
     Tensor whole = less == Dims(pad.size(), 0) ? g : constant_pad_nd(g, opposite(less), 0);
     gx = to_dtype(fold_borders(whole, only_positive(pad), 0, border), g.dtype());
   }
-  return record(name, gx, {g},
-                [pad, border, name](const Tensor& h) { return border_pad(h, pad, border, name); });
+  return record_linear(name, gx, g, place, [pad, border, name](const Tensor& h) {
+    return border_pad(h, pad, border, name);
+  });
 }
 
 void check_border_pad(const Tensor& x, const Dims& pad, Border border, const char* mode) {

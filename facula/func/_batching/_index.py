@@ -505,6 +505,8 @@ def index_put(
 ) -> Any:
     parts = tuple(slice(None) if i is None else i for i in indices)
     if any(batch.has(i) for i in parts if _is_mask(i)):
+        if len(parts) == 1 and values.dim() == 0 and values.dtype == x.dtype:
+            return _fill_under(batch, func, x, parts[0], values, accumulate)
         return loop_quietly(batch, func, x, indices, values, accumulate)
     y = x
     if writes_to_first(func.__name__):
@@ -513,6 +515,20 @@ def index_put(
         y = batch.wrap(batch.all_of(x).clone())
     _put(batch, y, _without_masks(parts), values, accumulate)
     return y
+
+
+def _fill_under(
+    batch: Batch, func: _Function, x: Tensor, mask: Any, value: Tensor, accumulate: bool
+) -> Any:
+    """One value under a mask: no example has to count how many places that are."""
+    if tuple(mask.shape) != tuple(x.shape[: mask.dim()]):
+        return loop_quietly(batch, func, x, (mask,), value, accumulate)  # raises
+    n_more = int(x.dim() - mask.dim())
+    is_there = batch.all_of(mask).reshape(batch.size, *mask.shape, *(1,) * n_more)
+    before = batch.all_of(x)
+    after = batch.all_of(value).reshape(batch.size, *(1,) * int(x.dim()))
+    y = _core.where(is_there, before + after if accumulate else after, before)
+    return _result(batch, func, x, y)
 
 
 @rule("put", "put_")

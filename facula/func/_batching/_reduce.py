@@ -13,6 +13,7 @@ from facula.func._batching._batch import (
     RULES,
     Batch,
     all_values,
+    are_within,
     as_rows,
     loop_quietly,
     rule,
@@ -146,7 +147,11 @@ def quantile(
     batch: Batch, func: _Function, x: Tensor, q: Any, dim: Any = None, keepdim: bool = False,
     **kwargs: Any,
 ) -> Any:  # fmt: skip
-    if batch.has(q) or not batch.has(x) or (x.dim() == 0 and keepdim):
+    if batch.has(q) and not batch.has(x):  # the quantiles of all examples are asked for at once
+        asked = batch.lower(q)
+        result = func(x, asked.flatten(), dim, keepdim, **kwargs)
+        return batch.wrap(result.reshape(asked.shape + result.shape[1:]))
+    if batch.has(q) or (x.dim() == 0 and keepdim):
         return loop_quietly(batch, func, x, q, dim, keepdim, **kwargs)
     physical, _ = with_dim(batch, x)
     if dim is None:
@@ -297,7 +302,6 @@ _ALONG = {
     "mode": "dim=-1",
     "movedim": "dim_source dim_destination",
     "moveaxis": "dim_source dim_destination",
-    "narrow": "dim start length",
     "select": "dim index",
     "softmax": "dim",
     "sort": "dim=-1",
@@ -358,6 +362,20 @@ def roll(batch: Batch, func: _Function, x: Tensor, shifts: Any, dims: Any = None
         return batch.wrap(func(physical.flatten(1), shifts, 1).reshape(batch.lower(x).shape))
     dims = shifted("roll", dims, int(physical.dim()) - 1)
     return finished(batch, func(physical, shifts, dims), is_number)
+
+
+@rule("narrow")
+def narrow(
+    batch: Batch, func: _Function, x: Tensor, dim: int, start: Any, length: int, **kwargs: Any
+) -> Any:
+    if not batch.has(start) or kwargs:
+        return along("dim start length")(batch, func, x, dim, start, length, **kwargs)
+    size, starts = int(x.size(dim)), batch.lower(start)
+    starts = _core.where(starts < 0, starts + size, starts)
+    if start.dim() or starts.dtype.is_floating_point or not are_within(starts, size - length + 1):
+        return loop_quietly(batch, func, x, dim, start, length)  # raises
+    places = starts.unsqueeze(1) + _core.arange(length, device=starts.device)
+    return RULES["index_select"](batch, _core.index_select, x, dim, batch.wrap(places))
 
 
 @rule("msort")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from facula import _core, _ops
 from facula._core import Tensor
 from facula._ops._mark import looks_at_values
+from facula._ops._out import named
 from facula._ops.losses import reduced
 from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
@@ -179,7 +180,8 @@ def binary_cross_entropy(
         )
     if weight is None:
         return _core._binary_cross_entropy(input, target, number)
-    return reduced(_core._binary_cross_entropy(input, target, 0) * weight.expand_as(input), number)
+    losses = _core._binary_cross_entropy(input, target, 0) * weight.expand_as(input)
+    return named("BinaryCrossEntropyBackward0", reduced(losses, number))
 
 
 def _check_target_shape(name: str, input: Tensor, target: Tensor) -> None:
@@ -822,9 +824,10 @@ def multi_margin_loss(
         excess = excess * weight[classes]
     losses = excess.scatter(1, classes, 0).sum(1) / n_classes
     if number == 0:
-        return losses.view(target.shape)
+        return named("MultiMarginLossBackward0", losses if target.dim() else losses.sum())
     # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
-    return losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
+    result = losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
+    return named("MultiMarginLossBackward0", result)
 
 
 @looks_at_values
@@ -871,7 +874,8 @@ def multilabel_margin_loss(
     excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
     losses = excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
-    return reduced(losses.view(input.shape[:-1]), number)
+    losses = losses if input.dim() > 1 else losses.sum()
+    return named("MultilabelMarginLossBackward0", reduced(losses, number))
 
 
 def multilabel_soft_margin_loss(

@@ -209,6 +209,8 @@ def avg_pool2d(
         tensor([[[ 2.5000,  4.5000],
                  [10.5000, 12.5000]]])
     """
+    if out is not None:
+        _core._check_out_dtype("avg_pool2d", input.dtype, out.dtype)
     result = _core._avg_pool2d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -238,6 +240,8 @@ def avg_pool3d(
         >>> F.avg_pool3d(facula.arange(8.0).reshape(1, 2, 2, 2), 2)
         tensor([[[[3.5000]]]])
     """
+    if out is not None:
+        _core._check_out_dtype("avg_pool3d", input.dtype, out.dtype)
     result = _core._avg_pool3d(
         input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )

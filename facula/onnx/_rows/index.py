@@ -137,6 +137,14 @@ def index_put(g: Writer, x: Value, indices: Any, values: Value, accumulate: bool
     return put(g, x, places, values, "add" if accumulate else None)
 
 
+@row("index_copy")
+def index_copy(g: Writer, x: Value, dim: int, index: Value, src: Value) -> str:
+    at = wrap(dim, x.rank)
+    if at == 0:
+        return g.op("ScatterND", x, g.op("Unsqueeze", index, g.constant([1])), src)
+    return index_put(g, x, (*[None] * at, index), src)
+
+
 @row("select")
 def select(g: Writer, x: Value, dim: int, index: Any) -> str:
     place = g.number(index, facula.int64)

@@ -448,44 +448,79 @@ _CELLS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
 
 
 def _recurrent(name: str) -> Any:
-    def translate(
-        g: Writer,
-        x: Value,
-        hx: Any,
-        params: Any,
-        has_biases: bool,
-        num_layers: int,
-        dropout: float,
-        train: bool,
-        bidirectional: bool,
-        batch_first: Any = None,
-    ) -> list[str]:
-        if isinstance(hx, Value) and hx.dtype == facula.int64:  # sizes of batches
-            raise g.unsupported("a recurrent layer of packed sequences")
-        n_directions = 2 if bidirectional else 1
-        per_direction = 4 if has_biases else 2
-        if len(params) != num_layers * n_directions * per_direction:
-            raise g.unsupported("an LSTM with projections")
-        states = list(hx) if name == "lstm" else [hx]
-        y: str = permuted(g, x, [1, 0, 2]) if batch_first else x
-        ends: list[list[str]] = []
-        for layer in range(num_layers):
-            first = layer * n_directions
-            weights = [
-                params[i * per_direction : (i + 1) * per_direction]
-                for i in range(first, first + n_directions)
-            ]
-            rows = g.constant(list(range(first, first + n_directions)))
-            begins = [g.op("Gather", state, rows, axis=0) for state in states]
-            y, *end = _layer(g, name, y, begins, weights)
-            ends.append(end)
-        joined = [g.op("Concat", *parts, axis=0) for parts in zip(*ends, strict=True)]
-        return [permuted(g, y, [1, 0, 2]) if batch_first else y, *joined]
+    def translate(g: Writer, x: Value, *args: Any) -> list[str]:
+        if isinstance(args[0], Value) and args[0].dtype == facula.int64:  # sizes of batches
+            return _packed(g, name, x, *args)
+        *others, batch_first = args if len(args) == 8 else (*args, False)
+        n_steps = x.shape[1 if batch_first else 0]
+        y, *ends = _layers(
+            g, name, permuted(g, x, [1, 0, 2]) if batch_first else x, n_steps, None, *others
+        )
+        return [permuted(g, y, [1, 0, 2]) if batch_first else y, *ends]
 
     return translate
 
 
-def _layer(g: Writer, name: str, x: str, states: list[str], weights: list[Any]) -> list[str]:
+def _packed(g: Writer, name: str, x: Value, batch_sizes: Value, *others: Any) -> list[str]:
+    """As a padded batch, with the lengths that ONNX's operators take beside it."""
+    constant = g.initializers.get(batch_sizes)
+    if constant is None:
+        raise g.unsupported("a recurrent layer of packed sequences whose lengths are computed")
+    sizes = constant.tolist()
+    steps = [[b < size for b in range(sizes[0])] for size in sizes]
+    starts = [sum(sizes[:t]) for t in range(len(sizes))]
+    rows = [
+        [start + b if is_there else 0 for b, is_there in enumerate(step)]
+        for start, step in zip(starts, steps, strict=True)
+    ]
+    lengths = g.constant([sum(column) for column in zip(*steps, strict=True)], facula.int32)
+    padded = g.op("Gather", x, g.constant(rows), axis=0)
+    y, *ends = _layers(g, name, padded, len(sizes), lengths, *others)
+    flat_y = g.op("Reshape", y, g.constant([len(sizes) * sizes[0], -1]))
+    places = [t * sizes[0] + b for t, size in enumerate(sizes) for b in range(size)]
+    return [g.op("Gather", flat_y, g.constant(places), axis=0), *ends]
+
+
+def _layers(
+    g: Writer,
+    name: str,
+    y: str,
+    n_steps: int | None,
+    lengths: str | None,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> list[str]:
+    n_directions = 2 if bidirectional else 1
+    per_direction = len(params) // (num_layers * n_directions)
+    is_projected = per_direction != (4 if has_biases else 2)
+    if is_projected and lengths is not None:
+        raise g.unsupported("an LSTM with projections of packed sequences")
+    states = list(hx) if name == "lstm" else [hx]
+    ends: list[list[str]] = []
+    for layer in range(num_layers):
+        first = layer * n_directions
+        weights = [
+            params[i * per_direction : (i + 1) * per_direction]
+            for i in range(first, first + n_directions)
+        ]
+        rows = g.constant(list(range(first, first + n_directions)))
+        begins = [g.op("Gather", state, rows, axis=0) for state in states]
+        if is_projected:
+            y, *end = _projected_layer(g, y, n_steps, begins, weights)
+        else:
+            y, *end = _layer(g, name, y, lengths, begins, weights)
+        ends.append(end)
+    return [y, *(g.op("Concat", *parts, axis=0) for parts in zip(*ends, strict=True))]
+
+
+def _layer(
+    g: Writer, name: str, x: str, lengths: str | None, states: list[str], weights: list[Any]
+) -> list[str]:
     kind, order, attributes = _CELLS[name]
 
     def reordered(parameter: str) -> str:
@@ -510,7 +545,7 @@ def _layer(g: Writer, name: str, x: str, states: list[str], weights: list[Any]) 
         w,
         r,
         b,
-        None,
+        lengths,
         *states,
         hidden_size=hidden,
         direction="bidirectional" if len(weights) == 2 else "forward",
@@ -519,6 +554,36 @@ def _layer(g: Writer, name: str, x: str, states: list[str], weights: list[Any]) 
     # (time, direction, batch, hidden) to (time, batch, all of hidden); 0 keeps a size.
     lines = permuted(g, y, [0, 2, 1, 3])
     return [g.op("Reshape", lines, g.constant([0, 0, -1])), *ends]
+
+
+def _projected_layer(
+    g: Writer, x: str, n_steps: int | None, states: list[str], weights: list[Any]
+) -> list[str]:
+    """ONNX's operator has no projections: each step is written out."""
+    if n_steps is None:
+        raise g.unsupported("an LSTM with projections over a dynamic number of steps")
+    lines, ends = [], []
+    for place, parameters in enumerate(weights):
+        w_ih, w_hh, *biases, w_hr = parameters
+        of_inputs = g.op("MatMul", x, permuted(g, w_ih, [1, 0]))
+        for bias in biases:
+            of_inputs = g.op("Add", of_inputs, bias)
+        steps = g.ops("Split", n_steps, of_inputs, axis=0, num_outputs=n_steps)
+        row = g.constant([place])
+        h, c = (g.op("Gather", state, row, axis=0) for state in states)
+        of_state, to_state = permuted(g, w_hh, [1, 0]), permuted(g, w_hr, [1, 0])
+        outputs = []
+        for step in reversed(steps) if place else steps:
+            sums = g.op("Add", step, g.op("MatMul", h, of_state))
+            gates = g.ops("Split", 4, sums, axis=-1, num_outputs=4)
+            i, f, o = (g.op("Sigmoid", gates[k]) for k in (0, 1, 3))
+            c = g.op("Add", g.op("Mul", f, c), g.op("Mul", i, g.op("Tanh", gates[2])))
+            h = g.op("MatMul", g.op("Mul", o, g.op("Tanh", c)), to_state)
+            outputs.append(h)
+        lines.append(g.op("Concat", *(outputs[::-1] if place else outputs), axis=0))
+        ends.append((h, c))
+    y = g.op("Concat", *lines, axis=-1)
+    return [y, *(g.op("Concat", *parts, axis=0) for parts in zip(*ends, strict=True))]
 
 
 for _name in _CELLS:
@@ -587,3 +652,44 @@ def nll_loss(
     kind = ["none", "mean", "sum"][reduction]
     options = {"reduction": kind, "ignore_index": ignore}
     return g.op("NegativeLogLikelihoodLoss", x, target, weight, **options)
+
+
+# ---- boxes
+
+
+@row("nms")
+def nms(g: Writer, boxes: Value, scores: Value, iou_threshold: float) -> str:
+    found = g.op(
+        "NonMaxSuppression",
+        g.op("Unsqueeze", boxes, g.constant([0])),
+        g.op("Unsqueeze", scores, g.constant([0, 1])),
+        g.constant([2**31 - 1]),
+        g.constant([iou_threshold], facula.float32),
+    )
+    # Of batch, class and box the last.
+    return g.op("Gather", found, g.constant(2), axis=1)
+
+
+@row("roi_align")
+def roi_align(
+    g: Writer,
+    x: Value,
+    rois: Value,
+    spatial_scale: float,
+    pooled_height: int,
+    pooled_width: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> str:
+    batch = g.op("Gather", rois, g.constant(0), axis=1)
+    return g.op(
+        "RoiAlign",
+        x,
+        g.op("Gather", rois, g.constant([1, 2, 3, 4]), axis=1),
+        g.cast(batch, facula.int64, rois.dtype),
+        output_height=pooled_height,
+        output_width=pooled_width,
+        sampling_ratio=max(sampling_ratio, 0),
+        spatial_scale=spatial_scale,
+        coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
+    )

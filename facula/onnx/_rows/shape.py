@@ -8,6 +8,7 @@ from typing import Any
 import facula
 from facula.onnx._capture import positions, size_from, size_of
 from facula.onnx._rows import row
+from facula.onnx._sizes import smaller
 from facula.onnx._writer import Dim, SizeValue, Value, Writer, flat, wrap
 
 # ---- sizes
@@ -26,7 +27,7 @@ def size_of_element(g: Writer, x: Value) -> SizeValue:
 def _arithmetic(name: str) -> Any:
     def translate(g: Writer, a: Dim, b: Dim) -> Any:
         if not isinstance(a, str) and not isinstance(b, str):
-            return getattr(operator, name)(a, b)
+            return min(a, b) if name == "min" else getattr(operator, name)(a, b)
         x, y = g.ints([a]), g.ints([b])
         if name == "floordiv":
             return SizeValue(g.op("Div", g.op("Sub", x, g.op("Mod", x, y)), y))
@@ -36,9 +37,10 @@ def _arithmetic(name: str) -> Any:
 
 
 # Python's functions on sizes, which are targets of nodes themselves.
-SIZE_ROWS = {
+SIZE_ROWS: dict[Any, Any] = {
     getattr(operator, name): _arithmetic(name) for name in ("add", "sub", "mul", "floordiv", "mod")
 }
+SIZE_ROWS[smaller] = _arithmetic("min")
 
 
 # ---- new tensors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import facula
 from facula import _core
 from facula._core import Tensor
@@ -64,11 +66,14 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
         >>> batched_nms(boxes, facula.tensor([0.5, 0.9, 0.1]), facula.tensor([0, 1, 0]), 0.5)
         tensor([1, 0, 2])
     """
-    if boxes.numel() == 0:
+    # An exported model takes the same way for any number of boxes, none included.
+    is_exported = "facula.onnx" in sys.modules and facula.onnx.is_in_onnx_export()
+    if boxes.numel() == 0 and not is_exported:
         return facula.empty(0, dtype=facula.int64, device=boxes.device)
-    if boxes.numel() <= _MOST_SHIFTED:
+    if boxes.numel() <= _MOST_SHIFTED or is_exported:
         # Classes are moved apart, so that boxes of two never meet.
-        span = boxes.max() + 1
+        corners = facula.cat([boxes.reshape(-1), boxes.new_zeros(1)]) if is_exported else boxes
+        span = corners.max() + 1
         return nms(boxes + (idxs.to(boxes) * span)[:, None], scores, iou_threshold)
     is_kept = facula.zeros_like(scores, dtype=facula.bool)
     for idx in idxs.unique():

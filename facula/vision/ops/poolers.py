@@ -135,8 +135,10 @@ class MultiScaleRoIAlign(nn.Module):
             pieces.append(
                 roi_align(level, rois[chosen], self.output_size, scale, self.sampling_ratio)
             )
-        # Pieces are in the order of levels; the sorted places bring back that of the boxes.
-        return facula.cat(pieces)[facula.cat(places).argsort()]
+        # Pieces are in the order of levels, each box in one of them.
+        everything = facula.cat(pieces)
+        result = everything.new_zeros((rois.shape[0], *everything.shape[1:]))
+        return result.index_copy(0, facula.cat(places), everything)
 
     def __repr__(self) -> str:
         return (

@@ -305,3 +305,13 @@ def test_native_batch_norm_moves_and_uses_running_statistics():
     found, *rest = facula.native_batch_norm(x, None, None, mean, variance, False, 0.25, 1e-5)
     assert facula.allclose(found, (x - mean) / (variance + 1e-5).sqrt(), atol=1e-6)
     assert [t.numel() for t in rest] == [0, 0]
+
+
+def test_statistics_of_group_norm_have_derivatives():
+    x = facula.randn(2, 4, 3, dtype=facula.float64, requires_grad=True)
+
+    def statistics(x):
+        return facula.native_group_norm(x, None, None, 2, 4, 3, 2, 1e-5)[1:]
+
+    assert facula.autograd.gradcheck(statistics, x)
+    assert not statistics(x.detach())[0].requires_grad
