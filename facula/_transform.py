@@ -10,7 +10,7 @@ same names it in ``composed``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from facula import _core
@@ -129,12 +129,14 @@ def _random_names() -> frozenset[str]:
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
-    """The tensors among the values, also in lists and tuples."""
+    """The tensors among the values, also in lists, tuples and mappings."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
         elif isinstance(value, (list, tuple)):
             yield from tensors_in(value)
+        elif isinstance(value, Mapping):
+            yield from tensors_in(value.values())
 
 
 def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:

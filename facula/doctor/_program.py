@@ -5,11 +5,12 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 import facula
 from facula import Tensor
+from facula._transform import tensors_in
 from facula.doctor._finding import Place, here
 from facula.nn.modules.batchnorm import _BatchNorm
 from facula.nn.modules.dropout import _DropoutNd
@@ -208,7 +209,7 @@ class ModelFacts:
 
     def note_training(self, result: Any, n_steps: int) -> None:
         """Count a call in training mode, after which gradients may follow."""
-        if any(x.requires_grad for x in tensors_in(result)):
+        if any(x.requires_grad for x in tensors_in([result])):
             self.n_trained += 1
             self.trained_at = n_steps
 
@@ -299,17 +300,6 @@ def is_nonzero(x: Tensor) -> bool:
     if x.layout is not facula.strided:
         return bool(x._nnz() > 0)
     return bool(x.detach().any())
-
-
-def tensors_in(value: Any) -> Iterable[Tensor]:
-    """The tensors that a module returned: one, or those of a tuple, a list or a dict."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (tuple, list)):
-        return []
-    return [x for x in value if isinstance(x, Tensor)]
 
 
 def _has_mode(module: Module) -> bool:

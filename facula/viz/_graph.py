@@ -8,6 +8,7 @@ from typing import Any
 import facula
 from facula import Tensor, _core
 from facula._progress import size_text
+from facula._transform import tensors_in
 from facula._warnings import user_frame
 from facula.nn import Module
 from facula.nn.modules.module import (
@@ -15,7 +16,7 @@ from facula.nn.modules.module import (
     register_module_forward_pre_hook,
 )
 from facula.viz._page import Page
-from facula.viz._summary import _arguments, _nbytes, _tensors
+from facula.viz._summary import _arguments, _nbytes
 
 
 def graph(model_or_loss: Module | Tensor, input: Any = None, **kwargs: Any) -> Page:
@@ -68,7 +69,7 @@ class _Recorder:
         self._alive: list[Tensor] = []  # or the id of a tensor could be that of another one
 
     def add(self, name: str, result: Any, given: list[Tensor]) -> None:
-        tensors = list(_tensors(result))
+        tensors = list(tensors_in([result]))
         if not tensors:
             return
         frame = user_frame()
@@ -98,7 +99,7 @@ class _Recorder:
     def after(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         self._depth -= 1
         if self._depth == 0 and not name.startswith("_"):
-            self.add(name, result, list(_tensors([*args, *kwargs.values()])))
+            self.add(name, result, list(tensors_in([*args, *kwargs.values()])))
 
     def begin_module(self, module: Module, args: Any) -> None:
         self._modules.append(self._paths.get(id(module), ""))
@@ -111,7 +112,7 @@ def _graph_of_model(
     model: Module, args: tuple[Any, ...], named: dict[str, Any], kwargs: dict[str, Any]
 ) -> Page:
     recorder = _Recorder(model)
-    for x in _tensors([*args, *named.values(), *kwargs.values()]):
+    for x in tensors_in([*args, *named.values(), *kwargs.values()]):
         recorder.add("input", x, [])
     observer = _core._Observer(recorder.after, recorder.before)
     with ExitStack() as stack:

@@ -11,6 +11,7 @@ from typing import Any
 import facula
 from facula import Tensor
 from facula._progress import size_text
+from facula._transform import tensors_in
 from facula.autograd.graph import saved_tensors_hooks
 from facula.nn import Module
 from facula.nn.modules.module import (
@@ -220,7 +221,7 @@ def _run(
     def end(module: Module, args: Any, output: Any) -> None:
         layer = running.pop()
         layer.n_calls += 1
-        layer.output_shapes = [tuple(x.shape) for x in _tensors(output)]
+        layer.output_shapes = [tuple(x.shape) for x in tensors_in([output])]
 
     def keep(x: Tensor) -> Tensor:
         storage = x.untyped_storage()
@@ -251,17 +252,6 @@ def _run(
     for path, layer in layers.items():
         of_layer = counts.get(f"{root}.{path}" if path else root, {})
         layer.multiply_adds = sum(of_layer.values()) // 2
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _tensors(item)
 
 
 def _nbytes(x: Tensor) -> int:

@@ -1,6 +1,7 @@
 #include "cpu/nn/loss.h"
 
 #include "cpu/loops.h"
+#include "cpu/row.h"
 #include "math/activations.h"
 #include "math/arithmetic.h"
 
@@ -13,22 +14,12 @@ template <class E, class F>
 double sum_of_losses(const char* x, const char* t, int64_t n, F f) {
   using W = Wide<E>;
   using V = Vec<W>;
-  constexpr int64_t L = V::kLanes;
   const E *xs = reinterpret_cast<const E*>(x), *ts = reinterpret_cast<const E*>(t);
-  V total[2] = {V(W(0)), V(W(0))};
-  int64_t i = 0;
-  for (; i + 2 * L <= n; i += 2 * L)
-    for (int64_t k = 0; k < 2; ++k) total[k] += f(V::load(xs + i + k * L), V::load(ts + i + k * L));
-  W lanes[2 * L];
-  total[0].store(lanes);
-  total[1].store(lanes + L);
+  V total = fold_row<Add, V, 4>(n, [=](int64_t i, int64_t k) FACULA_INLINE {
+    return keep_lanes(f(load_lanes<V>(xs + i, k), load_lanes<V>(ts + i, k)), k, W(0));
+  });
   double sum = 0;
-  for (W lane : lanes) sum += static_cast<double>(lane);
-  for (; i < n; i += L) {
-    int64_t rest = n - i < L ? n - i : L;
-    f(V::load(xs + i, rest), V::load(ts + i, rest)).store(lanes);
-    for (int64_t k = 0; k < rest; ++k) sum += static_cast<double>(lanes[k]);
-  }
+  for (int k = 0; k < V::kLanes; ++k) sum += static_cast<double>(total[k]);
   return sum;
 }
 

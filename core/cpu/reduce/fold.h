@@ -2,6 +2,7 @@
 // rows FOLD of tables/reduce.def.
 #pragma once
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/reduce/reduce_kernels.h"
 #include "cpu/row.h"
@@ -21,40 +22,9 @@ inline A join_halves(A* values, int n) {
   return values[0];
 }
 
-// Four vectors side by side hide the latency of the addition; each lane adds 64 elements at most,
-// then lanes join in a tree.
-template <class T, class Formula>
-inline T fold_vectors(const T* x, int64_t n) {
-  using V = Vec<T>;
-  using Join = typename Formula::Join;
-  constexpr int64_t L = V::kLanes, kLongest = 64 * 4 * L;
-  if (n > kLongest) {
-    T first = fold_vectors<T, Formula>(x, kLongest);
-    return Join::join(first, fold_vectors<T, Formula>(x + kLongest, n - kLongest));
-  }
-  int64_t i = 0;
-  V all;
-  if (n >= 4 * L) {
-    V acc[4];
-    for (int k = 0; k < 4; ++k) acc[k] = Formula::element(V::load(x + k * L));
-    for (i = 4 * L; i + 4 * L <= n; i += 4 * L)
-      for (int k = 0; k < 4; ++k)
-        acc[k] = Join::join(acc[k], Formula::element(V::load(x + i + k * L)));
-    all = Join::join(Join::join(acc[0], acc[1]), Join::join(acc[2], acc[3]));
-  } else {
-    all = V(Join::template first<T>());
-  }
-  for (; i + L <= n; i += L) all = Join::join(all, Formula::element(V::load(x + i)));
-  if (i < n) {
-    V rest = Formula::element(V::load(x + i, n - i));
-    all = Join::join(all, keep_lanes(rest, n - i, Join::template first<T>()));
-  }
-  return join_lanes<Join>(all)[0];
-}
-
 // For types without vectors: independent sums, which the compiler may keep in vectors.
 template <class T, class A, class F, class Join>
-inline A fold_elements(const T* x, int64_t n, A first, F map, Join) {
+inline A fold_block(const T* x, int64_t n, A first, F map, Join) {
   constexpr int kLanes = std::is_integral_v<A> ? kVecBytes / sizeof(A) : 8;
   A acc[kLanes];
   for (A& a : acc) a = first;
@@ -63,6 +33,13 @@ inline A fold_elements(const T* x, int64_t n, A first, F map, Join) {
     for (int k = 0; k < kLanes; ++k) acc[k] = Join::join(acc[k], map(x[i + k]));
   for (int k = 0; i < n; ++i, ++k) acc[k] = Join::join(acc[k], map(x[i]));
   return join_halves<Join>(acc, kLanes);
+}
+template <class T, class A, class F, class Join>
+inline A fold_elements(const T* x, int64_t n, A first, F map, Join join) {
+  constexpr int64_t kBlock = std::is_integral_v<A> ? kReduceChunk : 256;
+  return join_blocks<Join>(n, kBlock, [=](int64_t begin, int64_t end) {
+    return fold_block(x + begin, end - begin, first, map, join);
+  });
 }
 
 template <class Kernel, class T>
@@ -80,39 +57,48 @@ struct Fold {
 
   static FACULA_FN A row(const T* x, int64_t n, int64_t, const ReduceParams&) {
     if constexpr (kHasVec<T>) {
-      return fold_vectors<T, Formula>(x, n);
+      using V = Vec<T>;
+      V all = fold_row<Join, V, 16>(n, [x](int64_t i, int64_t k) FACULA_INLINE {
+        return keep_lanes(Formula::element(load_lanes<V>(x + i, k)), k, Join::template first<T>());
+      });
+      return join_lanes<Join>(all)[0];
+    } else if constexpr (is_complex_v<A> && std::is_same_v<Join, Add>) {
+      return sum_of_parts(x, n);
     } else {
       return fold_elements(
           x, n, Join::template first<A>(), [](T v) { return Formula::element(v); }, Join());
     }
   }
 
-  // Joins the elements of one place of n_rows rows, 1 or 4, with the accumulator there.
-  template <class V, class Load>
-  static FACULA_FN V add_place(V a, int n_rows, Load load) {
-    if (n_rows == 1) return Join::join(a, Formula::element(load(0)));
-    V low = Join::join(Formula::element(load(0)), Formula::element(load(1)));
-    V high = Join::join(Formula::element(load(2)), Formula::element(load(3)));
-    return Join::join(a, Join::join(low, high));
+  // The sum of complex elements, whose real and imaginary parts are every other number.
+  static A sum_of_parts(const A* x, int64_t n) {
+    using V = Vec<typename A::value_type>;
+    const auto* parts = reinterpret_cast<const typename A::value_type*>(x);
+    V all = fold_row<Join, V, 16>(
+        2 * n, [parts](int64_t i, int64_t k) FACULA_INLINE { return load_lanes<V>(parts + i, k); });
+    A lanes[V::kLanes / 2];
+    std::memcpy(static_cast<void*>(lanes), &all, sizeof(all));
+    return join_halves<Join>(lanes, V::kLanes / 2);
   }
 
-  static FACULA_FN void add_rows(const T* x, int64_t row_stride, int n_rows, int64_t n, A* y) {
+  // Joins rows with the accumulators, those of one place in a tree first.
+  template <int n_rows>
+  static FACULA_FN void add_rows(const T* x, int64_t row_stride, int64_t n, A* y) {
     if constexpr (kHasVec<T>) {
       using V = Vec<T>;
-      int64_t j = 0;
-      for (; j + V::kLanes <= n; j += V::kLanes)
-        add_place(V::load(y + j), n_rows, [=](int64_t r) {
-          return V::load(x + r * row_stride + j);
-        }).store(y + j);
-      // Not element by element: which of two is larger, a branch would guess wrong every other
-      // time.
-      if (j < n)
-        add_place(V::load(y + j, n - j), n_rows, [=](int64_t r) {
-          return V::load(x + r * row_stride + j, n - j);
-        }).store(y + j, n - j);
+      // Not element by element at the end: which of two is larger, a branch would guess wrong every
+      // other time.
+      walk_row<V>(n, [=](int64_t j, int64_t k) FACULA_INLINE {
+        V all = join_some<Join, n_rows>([=](int64_t r) FACULA_INLINE {
+          return Formula::element(load_lanes<V>(x + r * row_stride + j, k));
+        });
+        store_lanes(Join::join(load_lanes<V>(y + j, k), all), y + j, k);
+      });
     } else {
-      for (int64_t j = 0; j < n; ++j)
-        y[j] = add_place(y[j], n_rows, [=](int64_t r) { return x[r * row_stride + j]; });
+      for (int64_t j = 0; j < n; ++j) {
+        auto element = [=](int64_t r) { return Formula::element(x[r * row_stride + j]); };
+        y[j] = Join::join(y[j], join_some<Join, n_rows>(element));
+      }
     }
   }
 
@@ -140,9 +126,19 @@ struct Fold {
   static constexpr int64_t kBeside = 16;
   static FACULA_FN void add_all_rows(const T* x, int64_t row_stride, int64_t n_rows, int64_t n,
                                      A* y) {
+    // Many rows are narrow ones. The sums of some at a time keep the errors small.
+    int64_t n_last = n_rows > 2 * kReduceRows ? kReduceRows : n_rows;
+    for (; n_rows > n_last; n_rows -= kReduceRows, x += kReduceRows * row_stride) {
+      A some[kNarrow * kBeside];
+      std::fill_n(some, n, Join::template first<A>());
+      for (int64_t r = 0; r < kReduceRows; r += 8)
+        add_rows<8>(x + r * row_stride, row_stride, n, some);
+      combine(y, some, n);
+    }
     int64_t r = 0;
-    for (; r + 4 <= n_rows; r += 4) add_rows(x + r * row_stride, row_stride, 4, n, y);
-    for (; r < n_rows; ++r) add_rows(x + r * row_stride, row_stride, 1, n, y);
+    for (; r + 8 <= n_rows; r += 8) add_rows<8>(x + r * row_stride, row_stride, n, y);
+    for (; r + 4 <= n_rows; r += 4) add_rows<4>(x + r * row_stride, row_stride, n, y);
+    for (; r < n_rows; ++r) add_rows<1>(x + r * row_stride, row_stride, n, y);
   }
 
   static void combine(void* acc, const void* later, int64_t n) {

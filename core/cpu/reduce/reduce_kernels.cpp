@@ -167,8 +167,8 @@ struct Truth {
   }
 };
 
-// Mean and sum of squared distances. Within a chunk both are computed in two passes; chunks join by
-// the formula of Chan, Golub and LeVeque, in double.
+// Mean and sum of squared distances, in double. Within a chunk both are computed in two passes;
+// chunks join by the formula of Chan, Golub and LeVeque.
 template <class T>
 struct Moments {
   struct A {
@@ -176,20 +176,34 @@ struct Moments {
   };
   static_assert(sizeof(A) <= kMaxAccumulatorBytes);
 
+  using V = Vec<double>;
+  static FACULA_FN V load(const T* x, int64_t n) {
+    if constexpr (std::is_same_v<T, double>) {
+      return load_lanes<V>(x, n);
+    } else if (n < V::kLanes) {
+      return widen(Vec<T>::load(x, n)).low;
+    } else {
+      Native<T, kVecBytes / 2> half;
+      std::memcpy(&half, x, sizeof(half));
+      return __builtin_convertvector(half, Native<double>);
+    }
+  }
+  template <class F>
+  static FACULA_FN double sum_of(const T* x, int64_t n, F f) {
+    return join_lanes<Add>(fold_row<Add, V, 16>(n, [=](int64_t i, int64_t k) FACULA_INLINE {
+      return keep_lanes(f(load(x + i, k)), k, 0.0);
+    }))[0];
+  }
+
   // Distances are first taken from the first element: equal elements have a spread of exactly 0.
   static A row(const T* x, int64_t n, int64_t, const ReduceParams&) {
-    T origin = n > 0 ? x[0] : T(0);
-    double off = static_cast<double>(fold_elements(
-                     x, n, T(0), [origin](T v) { return v - origin; }, Add())) /
-                 static_cast<double>(n);
-    T centre = static_cast<T>(off);
-    T squares = fold_elements(
-        x, n, T(0), [=](T v) { return (v - origin - centre) * (v - origin - centre); }, Add());
-    // The centre was rounded to T: what that adds to the squares is taken off again.
-    double rounding = off - static_cast<double>(centre);
-    double exact =
-        std::max(static_cast<double>(squares) - static_cast<double>(n) * rounding * rounding, 0.0);
-    return {static_cast<double>(origin) + off, exact, static_cast<double>(n)};
+    double count = static_cast<double>(n), origin = n > 0 ? static_cast<double>(x[0]) : 0;
+    double off = sum_of(x, n, [=](V v) FACULA_INLINE { return v - V(origin); }) / count;
+    double squares = sum_of(x, n, [=](V v) FACULA_INLINE {
+      V distance = v - V(origin) - V(off);
+      return distance * distance;
+    });
+    return {origin + off, squares, count};
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
                       void* acc, const ReduceParams&) {

@@ -18,7 +18,7 @@ import facula
 from facula import _core
 from facula._core import Tensor
 from facula._notes import note
-from facula._transform import name_of
+from facula._transform import name_of, tensors_in
 from facula.compat.era._variables import (
     is_element,
     is_variable,
@@ -104,7 +104,7 @@ class Era(TorchFunctionMode):
         """The result, with its tensors marked if they are Variables."""
         if not self.has_variables or name == "data.__get__":
             return result
-        tensors = list(_tensors([result]))
+        tensors = list(tensors_in([result]))
         if tensors and (name == "grad.__get__" or any(map(is_variable, _inputs(call)))):
             for x in tensors:
                 mark_variable(x)
@@ -133,16 +133,7 @@ class Era(TorchFunctionMode):
 
 
 def _inputs(call: Call) -> Iterator[Tensor]:
-    yield from _tensors(call.args)
-    yield from _tensors(call.kwargs.values())
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from (x for x in value if isinstance(x, Tensor))
+    return tensors_in((*call.args, *call.kwargs.values()))
 
 
 def _with_dimensions(value: Any) -> Any:

@@ -6,9 +6,10 @@ import sys
 from types import FrameType
 from typing import Any, ClassVar
 
+from facula._transform import tensors_in
 from facula._warnings import _is_between, user_frame
 from facula.doctor._checks._check import Call, Check
-from facula.doctor._program import Origin, parameters_of, tensors_in
+from facula.doctor._program import Origin, parameters_of
 from facula.nn.modules.batchnorm import _BatchNorm
 from facula.nn.modules.dropout import _DropoutNd
 from facula.nn.modules.module import Module
@@ -58,7 +59,7 @@ class EvaluationInTrainingMode(Check):
             return
         # Dropout that is switched on in a model in evaluation mode is meant.
         if model.training and any(layer.training for layer in facts.layers):
-            for x in tensors_in(result):
+            for x in tensors_in([result]):
                 origin = Origin(_IN_TRAINING, self.here(), None, x.dim())
                 self.program.origins.note(x, origin)
 
@@ -97,7 +98,7 @@ class TrainingInEvaluationMode(Check):
             return
         has_dropout = any(isinstance(layer, _DropoutNd) for layer in facts.layers)
         if (has_dropout or (facts.layers and facts.n_trained)) and any(
-            x.requires_grad for x in tensors_in(result)
+            x.requires_grad for x in tensors_in([result])
         ):
             facts.eval_place = self.here()
             self._is_pending = True
