@@ -103,12 +103,13 @@ void SavedTensor::set_hooks(PyObject* pack, PyObject* unpack) {
 }
 
 Tensor SavedTensor::unpack() const {
-  check(
-      !is_released_, "backward: the tensors that ", owner_->name, " (recorded at ",
-      owner_->location.describe(),
-      ") kept for its derivative were freed by an earlier backward. Call detach() on what goes on "
-      "from an earlier step; if both shall go through it, call the first with "
-      "retain_graph=True. (Trying to backward through the graph a second time.)");
+  // No check(): it would look up the line for every tensor.
+  if (is_released_)
+    fail(ErrorKind::Runtime, "backward: the tensors that ", owner_->name, " (recorded at ",
+         owner_->location.describe(),
+         ") kept for its derivative were freed by an earlier backward. Call detach() on what goes "
+         "on from an earlier step; if both shall go through it, call the first with "
+         "retain_graph=True. (Trying to backward through the graph a second time.)");
   if (!was_defined_) return Tensor();
   Tensor value = value_;
   if (packed_) {
