@@ -62,11 +62,12 @@ def rows(torch):
     }
 
 
-def step_of(torch, model, optimizer, x, y):
+def step_of(torch, model, optimizer, x, y, is_compiled=False):
     loss = torch.nn.functional.cross_entropy
+    forward = torch.compile(model) if is_compiled else model
 
     def backward():
-        loss(model(x), y).backward()
+        loss(forward(x), y).backward()
 
     def step():
         optimizer.zero_grad()
@@ -76,7 +77,7 @@ def step_of(torch, model, optimizer, x, y):
     return {"step": step, "backward": backward, "optimizer": optimizer}
 
 
-def cnn(torch):
+def cnn(torch, is_compiled=False):
     """A network for 28x28 digits with batch norm and dropout, batch 64, AdamW."""
     nn = torch.nn
     torch.manual_seed(0)
@@ -96,10 +97,10 @@ def cnn(torch):
         nn.Linear(128, 10),
     ).to("cuda")
     x, y = torch.randn(64, 1, 28, 28).to("cuda"), torch.randint(10, (64,)).to("cuda")
-    return step_of(torch, model, torch.optim.AdamW(model.parameters()), x, y)
+    return step_of(torch, model, torch.optim.AdamW(model.parameters()), x, y, is_compiled)
 
 
-def resnet(blocks, is_deep, n_batch, torch):
+def resnet(blocks, is_deep, n_batch, torch, is_compiled=False):
     """ResNet-18 or -50 on images of 224x224, bfloat16 in channels_last, SGD with momentum."""
     nn = torch.nn
 
@@ -139,10 +140,10 @@ def resnet(blocks, is_deep, n_batch, torch):
     x = x.contiguous(memory_format=torch.channels_last)
     y = torch.randint(1000, (n_batch,)).to("cuda")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    return step_of(torch, model, optimizer, x, y)
+    return step_of(torch, model, optimizer, x, y, is_compiled)
 
 
-def gpt(torch):
+def gpt(torch, is_compiled=False):
     """GPT-2 of 124 million parameters, 16 texts of 1024 tokens, bfloat16, AdamW."""
     nn, F = torch.nn, torch.nn.functional
     width, n_heads, n_layers, length, n_batch, vocabulary = 768, 12, 12, 1024, 16, 50257
@@ -180,7 +181,8 @@ def gpt(torch):
     model = GPT().to("cuda").bfloat16()
     text = torch.randint(vocabulary, (n_batch, length + 1)).to("cuda")
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    return step_of(torch, model, optimizer, text[:, :-1], text[:, 1:].flatten())
+    tokens, following = text[:, :-1], text[:, 1:].flatten()
+    return step_of(torch, model, optimizer, tokens, following, is_compiled)
 
 
 def lstm(torch):
@@ -341,6 +343,15 @@ CASES = [
             ("conv2d 3x3, forward and backward", "conv_step()", 3 * CONV_FLOPS),
             ("causal attention, 16x12x1024x64", "attention()", ATTENTION_FLOPS),
             ("causal attention, forward and backward", "attention_step()", 3.5 * ATTENTION_FLOPS),
+        )
+    ),
+    # PyTorch's compiler; our compile() is the model itself.
+    *(
+        Case(f"cuda: {name}, compiled", stmt, partial(setup, is_compiled=True), 1)
+        for name, stmt, setup in (
+            ("10 CNN steps, 64x28x28", ten("step()"), cnn),
+            ("ResNet-50 step, 128", waited("step()"), partial(resnet, R50, True, 128)),
+            ("GPT-2 124M step, 16x1024", waited("step()"), gpt),
         )
     ),
 ]

@@ -51,7 +51,7 @@ WORDS += ("left", "right", "tanh", "ortho", "same", "valid", "L", "fro", "nuc", 
 LEFT_OUT = re.compile(
     r"save|load|from_file|share_memory|_default_|set_num|deterministic|import_ir|hub|compile|"
     r"printoptions|fork|wait|export|backward|register|pin_memory|ipc|breakpoint|__reduce|module_|"
-    r"lobpcg"  # asked to, it goes on until what converges, which may be never
+    r"lobpcg|_lowrank"  # they go on as often as they are asked to, or until what converges
 )
 
 

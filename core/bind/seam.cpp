@@ -510,20 +510,22 @@ class Copies {
     uint32_t version;
   };
 
-  nb::object copied(PyObject* value) {
+  // A list may hold itself: what lies deeper than operations look is left to them.
+  nb::object copied(PyObject* value, int depth = 0) {
+    constexpr int kDeepest = 64;
     if (is_tensor(value)) {
       Tensor x = as_tensor(value);
       return x.is_lazy() ? nb::steal(wrap(copy_of(x))) : nb::borrow(value);
     }
-    if (!PyList_Check(value) && !PyTuple_Check(value)) return nb::borrow(value);
-    Level level;
+    bool is_list = PyList_Check(value) || PyTuple_Check(value);
+    if (!is_list || depth == kDeepest) return nb::borrow(value);
     // Of lists without such tensors nothing is made anew. Lists of numbers are passed by.
     std::vector<nb::object> parts;
     bool is_same = true;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
       PyObject* part = PySequence_Fast_GET_ITEM(value, i);
       if (PyLong_Check(part) || PyFloat_Check(part)) return nb::borrow(value);
-      parts.push_back(copied(part));
+      parts.push_back(copied(part, depth + 1));
       is_same &= parts.back().ptr() == part;
     }
     if (is_same) return nb::borrow(value);

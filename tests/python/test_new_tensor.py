@@ -124,6 +124,10 @@ def test_a_list_that_contains_itself_is_refused():
     data.append(data)
     with pytest.raises(ValueError, match="nested at most 64 levels deep"):
         facula.tensor(data)
+    marked = facula.ones(2, dtype=facula.complex64).conj()  # is looked for in all arguments
+    with pytest.raises(ValueError, match="nested at most 64 levels deep"):
+        facula.tensor(data)
+    assert marked.is_conj()
 
 
 def test_a_list_that_changes_while_it_is_read_is_refused():

@@ -1,5 +1,6 @@
 #include "ops/reduce/sort.h"
 
+#include <limits>
 #include <numeric>
 
 #include "autograd/node.h"
@@ -57,7 +58,8 @@ void check_unique(const char* op, const Tensor& x) {
 // Unsigned numbers of more than 8 bits are put in order as signed ones, for which there are
 // kernels: the first bit turned around, both have the same order.
 Tensor with_turned_sign(const Tensor& x) {
-  return bitwise_xor(x, wrapped_number(int64_t{-1} << (8 * x.itemsize() - 1)));
+  return bitwise_xor(
+      x, wrapped_number(std::numeric_limits<int64_t>::min() >> (64 - 8 * x.itemsize())));
 }
 Tensor to_signed(const Tensor& x) { return to_dtype(with_turned_sign(x), carrier(x.dtype())); }
 Tensor from_signed(const Tensor& x, DType dtype) { return with_turned_sign(to_dtype(x, dtype)); }
