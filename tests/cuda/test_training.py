@@ -4,6 +4,8 @@ import pytest
 
 import facula
 from check_op import assert_close, to_numpy
+from examples import char_gpt as gpt_example
+from examples import digits as digits_example
 
 pytestmark = pytest.mark.cuda
 
@@ -71,3 +73,50 @@ def test_training_keeps_no_memory():
     train("cuda", 5)
     gc.collect()
     assert facula.cuda.memory_allocated() == before
+
+
+def without_dropout(model):
+    """Its numbers come from another generator on a GPU."""
+    for module in model.modules():
+        if isinstance(module, facula.nn.Dropout):
+            module.p = 0.0
+    return model
+
+
+def digits():
+    return without_dropout(digits_example.Net()), facula.rand(8, 1, 8, 8), facula.randint(10, (8,))
+
+
+def writer():
+    model = without_dropout(gpt_example.GPT(20, 16, width=32, n_layers=2))
+    return model, facula.randint(20, (4, 16)), facula.randint(20, (4, 16))
+
+
+def images():
+    model = facula.vision.models.resnet18(num_classes=5)
+    return model, facula.randn(4, 3, 64, 64), facula.randint(5, (4,))
+
+
+def losses_of(make, device, n_steps=4):
+    facula.manual_seed(0)
+    model, x, y = make()
+    model, x, y = model.to(device), x.to(device), y.to(device)
+    # Adam would make a whole step of a gradient that is but rounding.
+    optimizer = facula.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    losses = []
+    for _ in range(n_steps):
+        loss = facula.nn.functional.cross_entropy(model(x).flatten(0, -2), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+@pytest.mark.parametrize("make", [digits, writer, images])
+def test_networks_train_as_on_the_cpu_and_twice_with_the_same_bits(make, monkeypatch):
+    monkeypatch.setattr(facula.backends.cudnn, "allow_tf32", False)
+    losses = losses_of(make, "cuda")
+    assert losses == pytest.approx(losses_of(make, "cpu"), rel=1e-3)
+    assert losses[-1] < losses[0]
+    assert losses_of(make, "cuda") == losses
