@@ -93,6 +93,11 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
 
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
+    if type(self).__torch_dispatch__ is not Tensor.__torch_dispatch__:
+        raise RuntimeError(
+            f"numpy: the elements of {type(self).__name__} are where its __torch_dispatch__ finds "
+            "them. (.numpy() is not supported for tensor subclasses.)"
+        )
     if self.requires_grad and _core.is_grad_enabled():
         raise RuntimeError(
             "numpy: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "

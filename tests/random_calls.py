@@ -71,7 +71,7 @@ class Target(NamedTuple):
 
 
 def split(text: str) -> Iterator[str]:
-    """At the commas that stand outside of brackets and quotes."""
+    """At the commas that stand outside of brackets."""
     depth, part = 0, ""
     for c in text:
         depth += (c in "([{") - (c in ")]}")

@@ -574,7 +574,8 @@ bool any_dispatching(const Arguments& args) {
     if (!PyTuple_Check(arg) && !PyList_Check(arg)) continue;
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(arg); ++k) {
       PyObject* part = PySequence_Fast_GET_ITEM(arg, k);
-      if (PyLong_Check(part) || PyFloat_Check(part)) break;
+      // A long list of numbers is not walked along; an index has numbers beside tensors.
+      if (PyList_Check(arg) && (PyLong_Check(part) || PyFloat_Check(part))) break;
       if (is_dispatching(part)) return true;
     }
   }

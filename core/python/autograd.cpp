@@ -344,7 +344,6 @@ Example:
     tensor([2., 4.]))");
 }
 
-// Edges of the graph, and tensors that stand for them: backward takes tensors.
 // The last of several nodes shows the name of the operation that they are the derivative of.
 void name_node(Node* node, const std::string& name) {
   static std::set<std::string>& names = *new std::set<std::string>;  // nodes borrow their names
@@ -356,6 +355,7 @@ void name_node(Node* node, const std::string& name) {
   node->name = names.insert(name).first->c_str();
 }
 
+// Edges of the graph, and tensors that stand for them: backward takes tensors.
 void bind_edges(nb::module_& m) {
   m.def(
       "_gradient_edge",

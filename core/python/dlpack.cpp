@@ -215,6 +215,8 @@ FACULA_BINDINGS {
   m.def(
       "_to_dlpack",
       [](const Tensor& x, bool versioned) {
+        if (x.is_meta())
+          refuse("__dlpack__", "Cannot pack tensors on meta, which have no elements.");
         if (x.is_lazy())
           refuse("__dlpack__", std::string("the memory of a ") +
                                    (x.is_conj() ? "conjugate" : "negated") +

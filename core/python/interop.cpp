@@ -10,6 +10,7 @@
 #include "base/warning.h"
 #include "bind/bind.h"
 #include "bind/default_device.h"
+#include "bind/seam.h"
 #include "ops/ops.h"
 #include "python/new_tensor.h"
 #include "tensor/sparse.h"
@@ -55,6 +56,9 @@ bool is_fortran_contiguous(const Tensor& x) {
 
 // Why no buffer of x can be given, as Python's protocol wants it: a BufferError.
 const char* buffer_refusal(const Tensor& x, int flags) {
+  if (seam::dispatches(Py_TYPE(x.get())))
+    return "a Tensor whose class has __torch_dispatch__ has no buffer: its elements are where that "
+           "finds them.";
   if (is_sparse(x)) return "a sparse Tensor has no buffer. Use tensor.to_dense() first.";
   if (x.requires_grad()) return "a Tensor that requires grad has no buffer. Use tensor.detach().";
   if (x.is_meta()) return "a Tensor on the device meta has no elements, and so no buffer.";

@@ -7,6 +7,7 @@ is everywhere, and operations of the backward pass are not seen.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -24,7 +25,15 @@ __all__ = [
     "transform_subclass",
 ]
 
-_modes: list[TorchDispatchMode] = []
+
+class _Here(threading.local):
+    """The modes of this thread that see operations, the outermost first."""
+
+    def __init__(self) -> None:
+        self.modes: list[TorchDispatchMode] = []
+
+
+_here = _Here()
 
 
 class TorchDispatchMode(TorchFunctionMode):
@@ -69,17 +78,17 @@ class TorchDispatchMode(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if self not in _modes:  # inside of _disable_current_modes
+        if self not in _here.modes:  # inside of _disable_current_modes
             return func(*args, **(kwargs or {}))
         return ask_mode(self, func, args, kwargs or {})
 
     def __enter__(self) -> Any:
-        _modes.append(self)
+        _here.modes.append(self)
         push_mode(self)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        _modes.remove(self)
+        _here.modes.remove(self)
         super().__exit__(kind, error, traceback)
 
 
@@ -102,28 +111,27 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
     Args:
         include_infra_modes: accepted for compatibility.
     """
-    return bool(_modes)
+    return bool(_here.modes)
 
 
 def _get_current_dispatch_mode() -> TorchDispatchMode | None:
     """The innermost mode."""
-    return _modes[-1] if _modes else None
+    return _here.modes[-1] if _here.modes else None
 
 
 def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
     """All modes, the outermost first."""
-    return list(_modes)
+    return list(_here.modes)
 
 
 @contextlib.contextmanager
 def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
     """A block in which no mode sees operations."""
-    before = list(_modes)
-    _modes.clear()
+    before, _here.modes = _here.modes, []
     try:
-        yield before
+        yield list(before)
     finally:
-        _modes[:] = before
+        _here.modes = before
 
 
 @runtime_checkable

@@ -93,7 +93,7 @@ def _numbers_of(x: Tensor) -> str:
         return f"<pre style='margin:.3em 0'>{escape(_contents_str(x, 0))}</pre>"
     x = x.unsqueeze(0) if x.dim() == 1 else x
     rows, columns = (_edges(size) for size in x.shape)
-    shown = x[_known(rows)][:, _known(columns)]
+    shown = x[facula.tensor(_known(rows))[:, None], facula.tensor(_known(columns))]
     values = shown.tolist()
     write = number_format(shown, [value for line in values for value in line])
     largest = _largest(shown)

@@ -228,3 +228,10 @@ def test_the_counter_of_operations_counts_on_meta():
             model(facula.ones(2, 3, 8, 8, device=device)).sum().backward()
         counts.append(counter.get_total_flops())
     assert counts[0] == counts[1] > 0
+
+
+def test_windows_over_images_of_any_size_have_a_shape():
+    x = facula.empty(1, 64, 8192, 8192, device="meta").to(memory_format=facula.channels_last)
+    assert facula.nn.functional.max_pool2d(x, 2).shape == (1, 64, 4096, 4096)
+    y = facula.empty(1, 1, 2, 2, device="meta")
+    assert facula.nn.functional.interpolate(y, size=(80000, 80000)).shape == (1, 1, 80000, 80000)

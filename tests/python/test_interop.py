@@ -268,3 +268,8 @@ def test_numpy_shows_a_leaf_where_nothing_is_recorded():
     assert x.tolist() == [5, 1]
     with pytest.raises(RuntimeError, match="detach"):
         x.numpy()
+
+
+def test_a_tensor_of_meta_has_no_memory_for_a_capsule():
+    with pytest.raises(BufferError, match="on meta"):
+        facula.utils.dlpack.to_dlpack(facula.rand(2, 3, device="meta")[1:])

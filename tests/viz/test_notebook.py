@@ -151,6 +151,8 @@ def test_a_huge_tensor_takes_a_moment():
     x = facula.zeros(1).expand(100_000, 100_000)
     start = time.process_time()
     assert facts(x._repr_html_()) == "Tensor (100000, 100000), float32"
+    line = facula.zeros(1).expand(10**11)  # of which no copy could be made
+    assert facts(line._repr_html_()) == "Tensor (100000000000,), float32"
     assert time.process_time() - start < 0.5
 
 

@@ -29,8 +29,8 @@ struct RowShape {
   int n_lanes;  // threads that share a row
 };
 // Rows are read in vectors where they can be. Kernels called held_... have a whole row of
-// neighbours in the registers of its threads; they are kernels of their own, since the others would
-// give them their larger need of registers.
+// neighbours in the registers of its threads. A kernel that could do both would need the registers
+// of the larger way, and fewer of its blocks would run at once.
 constexpr int kVectorBytes = 16;
 // Vectors that a thread holds. Norms keep elements of 16 bits in the twice as large form that they
 // are computed with.
@@ -99,8 +99,8 @@ constexpr int kColumnGroups = 32;  // vectors of columns that a block has at mos
 
 // ---- windows
 
-// The windows along one dimension, see cpu::PoolAxis. Irregular ones have lists, and stride and
-// step of no meaning.
+// The windows along one dimension, see cpu::PoolAxis. Irregular ones have lists, and no stride,
+// start or size.
 struct PooledAxis {
   Divisor in, out, step, stride;
   int start, size;

@@ -50,8 +50,9 @@ bool is_aligned(const void* data, int64_t item_size) {
 
 // Within an image the kernels count in 32 bits.
 int elements_of_one(int64_t n) {
-  check(n < int64_t(1) << 31,
-        "cuda: images of 2^31 elements or more are not pooled or resampled; got ", n, " elements.");
+  check_not_implemented(n < int64_t(1) << 31,
+                        "cuda: images of 2^31 elements or more are not pooled or resampled; got ",
+                        n, " elements.");
   return static_cast<int>(n);
 }
 
@@ -64,6 +65,7 @@ bool can_pack(const PoolArguments& a, const Tensor& to) {
 
 void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolArguments a,
          const Tensor& to, bool may_pack = false) {
+  if (to.is_meta()) return;
   a.n_outer = windows.n_outer;
   a.inner = windows.inner;
   a.divisor = windows.divisor;
@@ -117,6 +119,7 @@ void mean_pool_backward(const PoolWindows& windows, const Tensor& g, const Tenso
 
 void resample(const std::array<TapAxis, 3>& axes, bool is_pick, int64_t inner, const Tensor& x,
               const Tensor& y) {
+  if (y.is_meta()) return;
   ResampleArguments a{};
   a.numel = y.numel();
   a.inner = inner;

@@ -1,6 +1,7 @@
 #include "ops/nn/pool_plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "autograd/node.h"
 #include "base/parallel.h"
@@ -48,7 +49,9 @@ cuda::PoolWindows windows_on_gpu(const PoolPlan& plan, const Tensor& x,
     to.per_outer = a.per_outer;
     to.counts_padding = a.divisor != a.count;
     to.step = a.step;
-    if (a.stride > 0) {
+    // Within 32 bits; longer windows have lists, as irregular ones do.
+    bool is_short = a.in + a.size * a.step < std::numeric_limits<int32_t>::max();
+    if (a.stride > 0 && is_short) {
       to.stride = a.stride;
       to.start = static_cast<int>(a.start);
       to.size = static_cast<int>(a.size);
