@@ -9,6 +9,7 @@ told as those, by a rule of :mod:`facula._library._parts`, or as what it is comp
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from facula._library._aten import REDUCTIONS
 from facula._library._schemas import told_overloads
 from facula._library.operators import OpOverload, OpOverloadPacket, _find_aten, namespace
 from facula._library.schema import Argument, FunctionSchema, fits
-from facula._transform import name_of, tensors_in
+from facula._transform import map_tensors, name_of, tensors_in
 from facula._utils import form_of
 from facula.autograd.function import Function
 
@@ -39,6 +40,11 @@ _OTHER_NAMES = {
     "keepdims": "keepdim",
     "split_size_or_sections": "split_size",
     "other": "src",
+}
+# Parameters of functions that not every overload has, and that change nothing as None or False.
+_OPTIONS = {
+    *("as_tuple", "generator", "inplace", "keepdim", "names", "range", "reduce", "requires_grad"),
+    *("return_indices", "size_average", "stable", "stride"),
 }
 _NOTHING: Any = object()
 
@@ -78,7 +84,13 @@ def ask_classes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             args = (form_of(args[0]), *args[1:])
         return _core._resume(func, args, kwargs)
 
-    return _translated(func, args, kwargs, _ask, lambda function: function(_ask), as_it_is)
+    def answer() -> Any:
+        return _translated(func, args, kwargs, _ask, lambda function: function(_ask), as_it_is)
+
+    # The view of a wrapper that is written to has no base here: the wrapper gets the history too.
+    if func.__name__ == "__setitem__":
+        return _write(_parts._aten("copy_"), args, kwargs, answer)
+    return answer()
 
 
 def push_mode(mode: Any) -> None:
@@ -101,26 +113,60 @@ def _asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 def _ask(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     asked = _asked(args, kwargs)
-    types = tuple(map(type, asked))
-    for x in asked:
-        result: Any = x.__torch_dispatch__(op, types, args, kwargs)
-        if result is not NotImplemented:
-            return _without_gradient(op, args, kwargs, result)
     if not asked:  # a part that has none of the tensors
         return op(*args, **kwargs)
-    raise TypeError(
-        f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers returned "
-        "NotImplemented:\n" + "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
-    )
+
+    def answer() -> Any:
+        types = tuple(map(type, asked))
+        for x in asked:
+            result: Any = x.__torch_dispatch__(op, types, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        raise TypeError(
+            f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ handlers "
+            "returned NotImplemented:\n"
+            + "".join(f"\n  - tensor subclass {type(x)!r}" for x in asked)
+        )
+
+    if _is_in_place(op) and args and isinstance(args[0], Tensor):
+        return _write(op, args, kwargs, answer)
+    return _without_gradient(op, args, kwargs, answer())
+
+
+def _write(op: OpOverload, args: Any, kwargs: Any, answer: Callable[[], Any]) -> Tensor:
+    """The tensor that an operation in place writes to, whatever the class returns."""
+    written: Tensor = args[0]
+    is_leaf = written.requires_grad and written.is_leaf
+    if is_leaf and _core.is_grad_enabled() and op._opname != "detach_":
+        raise RuntimeError(
+            f"{op._opname}: a leaf that requires grad cannot be written to while gradients are "
+            "recorded. Write to it under no_grad(), or work on a copy. (a leaf Variable that "
+            "requires grad is being used in an in-place operation)"
+        )
+    history = written.grad_fn
+    answer()
+    if op._opname == "detach_":
+        return _core._resume(Tensor.detach_, (written,), {})  # type: ignore[no-any-return]
+    if written.grad_fn is history:  # else the class passed the operation on, which was recorded
+        _without_gradient(op, args, kwargs, written, is_written=True)
+    return written
+
+
+def _is_in_place(op: OpOverload) -> bool:
+    return op._opname.endswith("_") and not op._opname.endswith("__")
 
 
 class _NoDerivative(Function):
-    """Gives the result a history that ends in an error, not in a gradient that is missing."""
+    """Gives results a history that ends in an error, not in a gradient that is missing."""
 
     @staticmethod
-    def forward(ctx: Any, op: OpOverload, made: list[Tensor], *inputs: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, op: OpOverload, made: list[Tensor], is_written: bool, *inputs: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.op = op
-        return made[0]
+        if is_written:
+            ctx.mark_dirty(*made)
+        return tuple(made)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -131,7 +177,10 @@ class _NoDerivative(Function):
         )
 
 
-def _without_gradient(op: OpOverload, args: Any, kwargs: Any, result: Any) -> Any:
+def _without_gradient(
+    op: OpOverload, args: Any, kwargs: Any, result: Any, is_written: bool = False
+) -> Any:
+    """The result with a history, where the class recorded none though an input has one."""
     if not _core.is_grad_enabled() or op._opname in ("detach", "alias"):
         return result
     inputs = [
@@ -139,10 +188,23 @@ def _without_gradient(op: OpOverload, args: Any, kwargs: Any, result: Any) -> An
         for x in tensors_in((*args, *kwargs.values()))
         if x.requires_grad and type(x) is not Tensor
     ]
-    is_new = isinstance(result, Tensor) and not result.requires_grad
-    if not is_new or not inputs or not (result.is_floating_point() or result.is_complex()):
+    made = {
+        id(x): x
+        for x in tensors_in([result])
+        if (is_written or not x.requires_grad) and (x.is_floating_point() or x.is_complex())
+    }
+    if not inputs or not made:
         return result
-    return _NoDerivative.apply(op, [result], *inputs)
+    if is_written and hasattr(result, "_wrapper_strides"):
+        # The core writes to no wrapper, whose elements share a place: it is given a history as if
+        # it were new, and stands for itself before by an alias.
+        inputs = [_core._resume(Tensor.view_as, (x, x), {}) if x is result else x for x in inputs]
+        is_written = False
+    elif is_written:  # to a view, perhaps, whose base takes its history from the first input
+        inputs = [result, *(x for x in inputs if x is not result)]
+    outputs = _NoDerivative.apply(op, list(made.values()), is_written, *inputs)
+    recorded = dict(zip(made, outputs, strict=True))
+    return map_tensors(lambda x: recorded.get(id(x), x), result)
 
 
 # ---- what they are told
@@ -157,14 +219,15 @@ def _translated(
     as_it_is: Callable[..., Any],
 ) -> Any:
     name = name_of(func)
-    if name in _parts.QUESTIONS or (name.endswith("et__") and name not in _parts.RULES):
+    is_property = name.endswith(("__get__", "__set__"))
+    if name in _parts.QUESTIONS or (is_property and name not in _parts.RULES):
         return as_it_is(*args, **kwargs)
     if isinstance(func, _core._Operation) and func not in _composed_operations():
         return in_parts(lambda tell: _core._resume(func, args, kwargs))
     if kwargs.get("out", _NOTHING) is None:
         del kwargs["out"]
     rule = _parts.RULES.get(name) if "out" not in kwargs else None
-    if rule is not None:
+    if rule is not None and _takes(rule, args, kwargs):
         result = in_parts(lambda tell: rule(tell, *args, **kwargs))
         if result is not NotImplemented:
             return result
@@ -173,6 +236,18 @@ def _translated(
     if op is not None:
         return _as_of_python(own_name, tell(op, *given, **named))
     return tell(_overload_of(func, own_name), *args, **kwargs)
+
+
+def _takes(rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a rule has parameters for these arguments."""
+    try:
+        _signature(rule).bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+_signature = functools.cache(inspect.signature)
 
 
 def _as_of_python(name: str, result: Any) -> Any:
@@ -243,7 +318,7 @@ def _bound(
             name = schema.arguments[0].name
         if name in known:
             given[name] = value
-        elif value is not None and value is not False:
+        elif key not in _OPTIONS or (value is not None and value is not False):
             return None
     values = {}
     for argument in schema.arguments:

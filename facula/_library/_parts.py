@@ -8,7 +8,9 @@ the operation is told as it is.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
+from types import EllipsisType, NoneType
 from typing import Any
 
 import facula
@@ -27,6 +29,7 @@ QUESTIONS = {
     *("is_same_size", "is_shared", "is_signed", "ndimension", "nelement", "numel"),
     *("register_hook", "requires_grad_", "retain_grad", "size", "storage_offset", "stride"),
     *(
+        "_run_backward",
         "tensor",
         "result_type",
         "broadcast_shapes",
@@ -72,7 +75,6 @@ _OPERATORS = {
     "__le__": "le",
     "__lshift__": "bitwise_left_shift",
     "__lt__": "lt",
-    "__matmul__": "matmul",
     "__mod__": "remainder",
     "__ne__": "ne",
     "__neg__": "neg",
@@ -119,8 +121,10 @@ _ALIASES = {
 
 
 def _alias(name: str) -> Rule:
-    def rule(tell: Any, self: Any = None, *args: Any, input: Any = None, **kwargs: Any) -> Any:
-        return getattr(input if self is None else self, name)(*args, **kwargs)
+    def rule(tell: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(input, Tensor):
+            return getattr(input, name)(*args, **kwargs)
+        return getattr(facula, name)(input, *args, **kwargs)
 
     return rule
 
@@ -141,6 +145,8 @@ def _rsub(tell: Any, self: Tensor, other: Any) -> Any:
 
 @_rule("__rtruediv__", "__rdiv__")
 def _rdiv(tell: Any, self: Tensor, other: Any) -> Any:
+    if not isinstance(other, (Tensor, int, float, complex)):
+        return NotImplemented
     return self.reciprocal() * other
 
 
@@ -149,16 +155,37 @@ def _rpow(tell: Any, self: Tensor, other: Any) -> Any:
     return facula.pow(other, self)
 
 
+@_rule("__matmul__")
+def _matmul_operator(tell: Any, self: Tensor, other: Any) -> Any:
+    return facula.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
 @_rule("__rmatmul__")
 def _rmatmul(tell: Any, self: Tensor, other: Any) -> Any:
-    return facula.matmul(other, self)
+    return facula.matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
-@_rule("item", "__bool__", "__int__", "__float__", "__index__", "__complex__")
+@_rule("item")
 def _item(tell: Any, self: Tensor) -> Any:
-    if self.numel() != 1:
-        return NotImplemented
-    return tell(_aten("_local_scalar_dense"), self)
+    return NotImplemented if self.numel() != 1 else tell(_aten("_local_scalar_dense"), self)
+
+
+def _number(kind: Any, refuses: Callable[[Tensor], bool]) -> Rule:
+    """The rule of a conversion to a number of Python, and the tensors that have none."""
+
+    def rule(tell: Any, self: Tensor) -> Any:
+        if self.numel() != 1 or refuses(self):
+            return NotImplemented
+        return kind(tell(_aten("_local_scalar_dense"), self))
+
+    return rule
+
+
+RULES["__bool__"] = _number(bool, lambda x: False)
+RULES["__complex__"] = _number(complex, lambda x: False)
+RULES["__float__"] = _number(float, Tensor.is_complex)
+RULES["__int__"] = _number(int, Tensor.is_complex)
+RULES["__index__"] = _number(int, lambda x: x.is_complex() or x.is_floating_point())
 
 
 def _extreme(name: str) -> Rule:
@@ -177,36 +204,84 @@ RULES["max"], RULES["min"] = _extreme("maximum"), _extreme("minimum")
 
 @_rule("__getitem__")
 def _getitem(tell: Any, self: Tensor, index: Any) -> Any:
-    view, indices = _view_at(tell, self, index)
+    items = _index_items(self, index)
+    if items is None:
+        return NotImplemented
+    view, indices = _view_at(tell, self, items)
     if indices is not None:
         return tell(_aten("index", "Tensor"), view, indices)
     return tell(_aten("alias"), view) if view is self else view
 
 
 @_rule("__setitem__")
-def _setitem(tell: Any, self: Tensor, index: Any, value: Any) -> None:
-    view, indices = _view_at(tell, self, index)
+def _setitem(tell: Any, self: Tensor, index: Any, value: Any) -> Any:
+    items = _index_items(self, index)
+    if items is None:
+        return NotImplemented
+    values = value
+    if not isinstance(value, Tensor):
+        try:
+            values = facula.tensor(value, dtype=self.dtype, device=self.device)
+        except (TypeError, ValueError, RuntimeError):
+            return NotImplemented  # which says what is expected
+    view, indices = _view_at(tell, self, items)
     if indices is not None:
-        if not isinstance(value, Tensor):
-            value = facula.tensor(value, dtype=self.dtype, device=self.device)
-        tell(_aten("index_put_"), view, indices, value)
-    elif isinstance(value, Tensor):
-        view.copy_(value)
-    else:
+        tell(_aten("index_put_"), view, indices, _without_leading_ones(values, 0))
+    elif isinstance(value, (int, float, complex)):
         view.fill_(value)
+    else:
+        view.copy_(_without_leading_ones(values, view.dim()))
+    return None
 
 
-def _view_at(tell: Any, self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None] | None]:
+def _without_leading_ones(x: Tensor, n_dims: int) -> Tensor:
+    """A (1, 3) value as one of shape (3,), which fits a place of so many dimensions."""
+    first = 0
+    while x.dim() - first > n_dims and x.size(first) == 1:
+        first += 1
+    return x.view(x.shape[first:]) if first else x
+
+
+_NO_NUMBERS = (Tensor, slice, EllipsisType, NoneType, list, tuple)
+
+
+def _index_items(self: Tensor, index: Any) -> tuple[Any, ...] | None:
+    """The parts of an index, sequences in it as tensors; None where it is no index."""
+    # A short list that holds more than numbers is a tuple of indices, as it is in the core.
+    is_several = isinstance(index, tuple) or (
+        isinstance(index, list)
+        and len(index) < 32
+        and any(isinstance(item, _NO_NUMBERS) for item in index)
+    )
+    items = tuple(index) if is_several else (index,)
+    try:
+        return tuple(_index_item(self, item) for item in items)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def _index_item(self: Tensor, item: Any) -> Any:
+    if item is None or isinstance(item, (Tensor, slice, EllipsisType)):
+        return item
+    is_number = hasattr(item, "__index__") and not hasattr(item, "__len__")  # no array
+    if is_number and not isinstance(item, bool):
+        return operator.index(item)
+    part = facula.tensor(item, device=self.device)
+    return part.long() if part.numel() == 0 and part.is_floating_point() else part
+
+
+def _view_at(
+    tell: Any, self: Tensor, items: tuple[Any, ...]
+) -> tuple[Tensor, list[Tensor | None] | None]:
     """The view of numbers, slices and None, and the tensors of indices that are left."""
-    items = index if isinstance(index, tuple) else (index,)
-    n_used = sum(_n_dims(item) for item in items)
+    skipped = self.dim() - sum(_n_dims(item) for item in items)
     view, dim = self, 0
     indices: list[Tensor | None] = []
     for item in items:
         if item is Ellipsis:
-            skipped = self.dim() - n_used
             dim += skipped
             indices += [None] * skipped
+            skipped = 0  # a second one stands for nothing
         elif item is None:
             view = view.unsqueeze(dim)
             dim += 1
@@ -221,12 +296,11 @@ def _view_at(tell: Any, self: Tensor, index: Any) -> tuple[Tensor, list[Tensor |
                 view = tell(_aten("slice", "Tensor"), view, dim, first, end, *steps)
             dim += 1
             indices.append(None)
-        elif isinstance(item, int) and not isinstance(item, bool):
+        elif isinstance(item, int):
             view = tell(_aten("select", "int"), view, dim, item)
         else:
-            part = item if isinstance(item, Tensor) else facula.tensor(item, device=self.device)
-            dim += _n_dims(part)
-            indices.append(part)
+            dim += _n_dims(item)
+            indices.append(item)
     while indices and indices[-1] is None:
         indices.pop()
     return view, indices or None
@@ -234,7 +308,7 @@ def _view_at(tell: Any, self: Tensor, index: Any) -> tuple[Tensor, list[Tensor |
 
 def _n_dims(item: Any) -> int:
     """How many dimensions an index stands for."""
-    if item is None or item is Ellipsis or isinstance(item, bool):
+    if item is None or item is Ellipsis:
         return 0
     is_mask = isinstance(item, Tensor) and item.dtype in (facula.bool, facula.uint8)
     return item.dim() if is_mask else 1
@@ -248,9 +322,14 @@ def _transposed(tell: Any, self: Tensor, *owner: Any) -> Tensor:
     return self.permute(*range(self.dim() - 1, -1, -1))
 
 
-@_rule("mT.__get__", "mH.__get__", "H.__get__")
+@_rule("mT.__get__", "mH.__get__")
 def _matrix_transposed(tell: Any, self: Tensor, *owner: Any) -> Any:
-    return NotImplemented if self.is_complex() else self.transpose(-2, -1)
+    return NotImplemented if self.is_complex() or self.dim() < 2 else self.transpose(-2, -1)
+
+
+@_rule("H.__get__")
+def _adjoint(tell: Any, self: Tensor, *owner: Any) -> Any:
+    return NotImplemented if self.is_complex() or self.dim() != 2 else self.transpose(-2, -1)
 
 
 @_rule("data.__get__")
@@ -266,15 +345,15 @@ def _unseen(function: Any, *args: Any, **kwargs: Any) -> Any:
 def _shaped(method: Any) -> Rule:
     """The rule of an operation whose result has the elements in another shape."""
 
-    def rule(tell: Any, self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        form = _unseen(facula.empty_strided, self.shape, self.stride(), device="meta")
+    def rule(tell: Any, input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        form = _unseen(facula.empty_strided, input.shape, input.stride(), device="meta")
         size = _unseen(method, form, *args, **kwargs).shape
         try:
             _unseen(Tensor.view, form, size)
         except RuntimeError:
-            copy = self.clone(memory_format=facula.contiguous_format)
+            copy = input.clone(memory_format=facula.contiguous_format)
             return tell(_aten("_unsafe_view"), copy, list(size))
-        return self.view(size)
+        return input.view(size)
 
     return rule
 
@@ -283,8 +362,8 @@ RULES["reshape"], RULES["flatten"] = _shaped(Tensor.reshape), _shaped(Tensor.fla
 
 
 @_rule("ravel")
-def _ravel(tell: Any, self: Tensor) -> Tensor:
-    return self.reshape(-1)
+def _ravel(tell: Any, input: Tensor) -> Tensor:
+    return input.reshape(-1)
 
 
 @_rule("narrow")
@@ -298,8 +377,13 @@ def _narrow(tell: Any, input: Tensor, dim: int, start: Any, length: int) -> Any:
     return tell(_aten("slice", "Tensor"), input, dim, first, first + length)
 
 
-@_rule("view_as", "reshape_as")
+@_rule("view_as")
 def _view_as(tell: Any, self: Tensor, other: Tensor) -> Tensor:
+    return self.view(other.shape)
+
+
+@_rule("reshape_as")
+def _reshape_as(tell: Any, self: Tensor, other: Tensor) -> Tensor:
     return self.reshape(other.shape)
 
 
@@ -323,10 +407,18 @@ def _chunk(tell: Any, input: Tensor, chunks: int, dim: int = 0) -> Any:
 
 
 @_rule("split")
-def _split(tell: Any, tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> Any:
-    if isinstance(split_size_or_sections, int):
+def _split(
+    tell: Any,
+    tensor: Tensor,
+    split_size_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    split_size: Any = None,  # what the method calls it
+) -> Any:
+    sizes = split_size if split_size_or_sections is None else split_size_or_sections
+    if not isinstance(sizes, (tuple, list)):
         return NotImplemented
-    return tell(_aten("split_with_sizes"), tensor, list(split_size_or_sections), dim)
+    return tell(_aten("split_with_sizes"), tensor, list(sizes), dim)
 
 
 # ---- dtypes and devices
@@ -429,6 +521,8 @@ def _linear(tell: Any, input: Tensor, weight: Tensor, bias: Tensor | None = None
 
 @_rule("matmul")
 def _matmul(tell: Any, input: Tensor, other: Tensor) -> Any:
+    if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+        return NotImplemented
     dims = (input.dim(), other.dim())
     if 0 in dims:
         return NotImplemented
@@ -469,17 +563,19 @@ def _convolution(n: int) -> Rule:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        if input.dim() == n + 1:
-            batch = rule(tell, input.unsqueeze(0), weight, bias, stride, padding, dilation, groups)
-            return batch.squeeze(0)
         steps = _each(dilation, n)
         if padding == "valid":
             padding = 0
         elif padding == "same":
             padding = [d * (k - 1) for d, k in zip(steps, weight.shape[2:], strict=True)]
-            if any(p % 2 for p in padding):
+            if any(p % 2 for p in padding) or any(s != 1 for s in _each(stride, n)):
                 return NotImplemented
             padding = [p // 2 for p in padding]
+        elif isinstance(padding, str):
+            return NotImplemented
+        if input.dim() == n + 1:
+            batch = rule(tell, input.unsqueeze(0), weight, bias, stride, padding, dilation, groups)
+            return batch.squeeze(0)
         return tell(
             *(_aten("convolution"), input, weight, bias, _each(stride, n), _each(padding, n)),
             *(steps, False, [0] * n, groups),
@@ -542,11 +638,7 @@ def _attention(
 
 
 def _soft(name: str) -> Rule:
-    def rule(
-        tell: Any, input: Tensor, dim: int, dtype: Any = None, *rest: Any, **kwargs: Any
-    ) -> Any:
-        if kwargs.get("_stacklevel") or rest:
-            return NotImplemented
+    def rule(tell: Any, input: Tensor, dim: int, dtype: Any = None) -> Any:
         converted = input if dtype is None else input.to(dtype)
         return tell(_aten(name), converted, dim, False)
 
@@ -558,8 +650,8 @@ RULES["log_softmax"] = _soft("_log_softmax")
 
 
 @_rule("dropout")
-def _dropout(tell: Any, input: Tensor, p: float = 0.5, training: bool = True) -> Any:
-    if not training or p == 0 or input.numel() == 0:
+def _dropout(tell: Any, input: Tensor, p: float = 0.5, train: bool = True) -> Any:
+    if not train or p == 0 or input.numel() == 0:
         return input
     if p == 1:
         return NotImplemented
@@ -588,13 +680,13 @@ def _batch_norm(
 def _layer_norm(
     tell: Any,
     input: Tensor,
-    normalized_shape: Sequence[int],
+    normalized_shape: int | Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
-    shape = list(normalized_shape)
+    shape = _each(normalized_shape, 1)
     return tell(_aten("native_layer_norm"), input, shape, weight, bias, eps)[0]
 
 
@@ -648,10 +740,18 @@ def _binary_cross_entropy(tell: Any, input: Tensor, target: Tensor, reduction: i
 
 
 def _max_pool(n: int) -> Rule:
-    def rule(tell: Any, input: Tensor, kernel_size: Any, stride: Any = None, *rest: Any) -> Any:
+    def rule(
+        tell: Any,
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+    ) -> Any:
         kernel = _each(kernel_size, n)
-        step = [] if stride is None or stride == () else _each(stride, n)
-        options = [step, *(_each(v, n) if not isinstance(v, bool) else v for v in rest)]
+        step = [] if stride is None else _each(stride, n)
+        options: list[Any] = [step, _each(padding, n), _each(dilation, n), ceil_mode]
         defaults = [[], [0] * n, [1] * n, False]
         while options and options[-1] == defaults[len(options) - 1]:
             options.pop()

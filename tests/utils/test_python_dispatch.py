@@ -4,7 +4,9 @@ import copy
 import pickle
 import subprocess
 import sys
+import threading
 
+import numpy as np
 import pytest
 
 import facula
@@ -146,6 +148,27 @@ def test_modes_are_told_of_the_operations_of_aten(function, names):
         lambda: 2 ** (X / 10),
         lambda: facula.einsum("ij,kj->ik", X, X),
         lambda: facula.stack(X.split([1, 3])[1].unbind()),
+        lambda: X[[[0, 1], [1, 0]]],
+        lambda: X[[0, slice(1, 3)]],
+        lambda: X[[]],
+        lambda: X[..., ..., 0],
+        lambda: X[:, np.array([0, 2])],
+        lambda: X.T.reshape_as(X),
+        lambda: X.mT + X.H,
+        lambda: F.conv2d(IMAGE[0], IMAGE[..., :3, :3], padding="same"),
+        lambda: F.conv2d(IMAGE[0], IMAGE[..., :2, :2], padding="same"),
+        lambda: facula.dropout(X, 0.5, train=False),
+        lambda: facula.max_pool2d(IMAGE, 2, padding=1, ceil_mode=True),
+        lambda: X.split(split_size=2),
+        lambda: X.split(split_size=[1, 3]),
+        lambda: facula.reshape(input=X, shape=(2, 10)),
+        lambda: facula.flatten(input=IMAGE, start_dim=1),
+        lambda: facula.ravel(input=X),
+        lambda: facula.layer_norm(X, 5),
+        lambda: facula.multiply(2, X),
+        lambda: facula.multiply(input=X, other=X),
+        lambda: X @ np.ones((5, 2), dtype=np.float32),
+        lambda: F.relu(X, inplace=False),
     ],
 )
 def test_a_mode_that_passes_operations_on_changes_no_result(function):
@@ -153,6 +176,90 @@ def test_a_mode_that_passes_operations_on_changes_no_result(function):
     with Log():
         result = function()
     facula.testing.assert_close(result, expected)
+
+
+def test_a_number_of_numpy_selects_a_view_under_a_mode():
+    x = facula.zeros(2, 3)
+    with Log():
+        x[np.int64(1)].add_(1)
+    assert x.tolist() == [[0, 0, 0], [1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: float(x(3)),
+        lambda x: int(x(3.5)),
+        lambda x: int(x(True)),
+        lambda x: bool(x(0.5)),
+        lambda x: complex(x(2)),
+        lambda x: [0, 1, 2][x(1)],
+        lambda x: x(2.5).item(),
+    ],
+)
+def test_conversions_to_numbers_have_their_kind_under_a_mode_and_for_a_class(function):
+    expected = function(facula.tensor)
+    with Log():
+        in_mode = function(facula.tensor)
+    in_class = function(lambda number: Wrapped(facula.tensor(number)))
+    for result in (in_mode, in_class):
+        assert type(result) is type(expected) and result == expected
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: facula.tensor(1.0).__index__(),
+        lambda: float(facula.tensor(1j)),
+        lambda: F.conv2d(IMAGE, IMAGE[..., :3, :3], stride=2, padding="same"),
+        lambda: F.conv2d(IMAGE[0], IMAGE[..., :3, :3], stride=2, padding="same"),
+        lambda: F.conv2d(IMAGE, IMAGE, padding="some"),
+        lambda: X.t().view_as(X.reshape(20)),
+        lambda: IMAGE.H,
+        lambda: X[0].mT,
+        lambda: X[[1.5]],
+        lambda: X[[0, "a"]],
+        lambda: X @ 2,
+        lambda: np.ones(4) / X,
+        lambda: facula.multiply(),
+        lambda: X.add(X, bogus=None),
+        lambda: facula.relu(X, bogus=False),
+        lambda: facula.softmax(X, 0, bogus=1),
+        lambda: facula.max_pool2d(IMAGE, 2, bogus=1),
+        lambda: X.clone().__setitem__(0, "a"),
+        lambda: X.clone().__setitem__([0], 1j),
+        lambda: X.clone().__setitem__(0, facula.ones(2, 5)),
+    ],
+)
+def test_what_is_refused_without_a_mode_is_refused_under_one(function):
+    with pytest.raises(Exception) as expected:
+        function()
+    with Log(), pytest.raises(expected.type):
+        function()
+
+
+@pytest.mark.parametrize(
+    "index, value",
+    [
+        (0, facula.ones(1, 4)),
+        (0, [1.0, 2.0, 3.0, 4.0]),
+        (0, np.ones(4)),
+        ((0, 0), [[1.0]]),
+        ([0, 1], facula.ones(1, 2, 4)),
+        ([0, 1], [1.0, 2.0, 3.0, 4.0]),
+        ([[0, 1], [1, 0]], 7),
+        ([], 1),
+        (facula.tensor([True, False]), 5),
+    ],
+)
+def test_values_of_every_form_are_written_under_a_mode_and_for_a_class(index, value):
+    expected, in_mode = facula.zeros(2, 4), facula.zeros(2, 4)
+    in_class = Wrapped(facula.zeros(2, 4))
+    expected[index] = value
+    with Log():
+        in_mode[index] = value
+    in_class[index] = value
+    assert in_mode.tolist() == in_class.inner.tolist() == expected.tolist()
 
 
 def test_writes_through_indices_reach_the_tensor_under_a_mode():
@@ -272,6 +379,79 @@ def test_a_gradient_that_no_class_computes_is_refused_not_missing(wrapped):
         assert not (wrapped * 2).requires_grad
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda y: y.max(0).values,
+        lambda y: y.split([1, 1])[1],
+        lambda y: y.unbind()[0],
+        lambda y: Wrapped(facula.zeros(2, 3)).add_(y),
+        lambda y: facula.zeros(2, 3).add_(y),
+        lambda y: y.detach().index_put_((facula.tensor([0]),), y[0]),
+        lambda y: _written(y.detach().clone(), 0, y[0]),
+        lambda y: _written(facula.zeros(2, 3), 0, y[0]),
+    ],
+)
+def test_every_result_has_a_history_that_ends_in_an_error(wrapped, function):
+    result = function(wrapped.requires_grad_())
+    assert result.requires_grad
+    with pytest.raises(NotImplementedError, match="no derivative is recorded"):
+        result.backward(facula.ones(result.shape))
+
+
+def _written(x, index, value):
+    x[index] = value
+    return x
+
+
+def test_indices_have_no_history(wrapped):
+    assert not wrapped.requires_grad_().max(0).indices.requires_grad
+
+
+def test_a_write_ends_the_gradient_of_what_it_changes(wrapped):
+    class Twice(facula.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return Wrapped(x.inner * 2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    y = Twice.apply(wrapped.requires_grad_())
+    assert y.mul_(3) is y and y.inner[0].tolist() == [0, 6, 12]
+    with pytest.raises(NotImplementedError, match=r"aten::mul_.Tensor: no derivative"):
+        facula.autograd.grad(y, wrapped, facula.ones(2, 3))
+
+
+def test_operations_in_place_return_the_object_itself(wrapped):
+    assert wrapped.add_(1) is wrapped and not wrapped.requires_grad
+    wrapped.requires_grad_()
+    with facula.no_grad():
+        assert wrapped.add_(1) is wrapped and wrapped.grad_fn is None
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        wrapped.add_(1)
+    assert wrapped.inner[0, 0] == 2
+
+
+def test_an_object_is_detached_in_place():
+    x = Wrapped(facula.ones(2), requires_grad=True)
+    assert x.detach_() is x and not x.requires_grad
+
+
+def test_a_write_that_a_class_passes_on_is_recorded_once():
+    class Passed(facula.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    x = facula.ones(2).as_subclass(Passed).requires_grad_()
+    y = facula.zeros(2).as_subclass(Passed)
+    assert y.add_(x * 3) is y and y.mul_(2) is y
+    y.sum().backward()
+    assert facula.Tensor.tolist(x.grad) == [6, 6]
+
+
 def test_classes_that_answer_nothing_make_an_error():
     class Silent(Wrapped):
         @classmethod
@@ -322,3 +502,28 @@ def test_classes_cost_nothing_before_they_have_objects():
         "assert facula._core._seam_users() == 1\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_block_without_modes_is_of_its_thread():
+    class Count(TorchDispatchMode):
+        n_seen = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.n_seen += 1
+            return func(*args, **(kwargs or {}))
+
+    is_inside, may_leave = threading.Event(), threading.Event()
+
+    def wait_without_modes():
+        with _disable_current_modes():
+            is_inside.set()
+            may_leave.wait(20)
+
+    other = threading.Thread(target=wait_without_modes)
+    with Count() as mode:
+        other.start()
+        assert is_inside.wait(20)
+        facula.ones(2) + 1
+        may_leave.set()
+        other.join()
+    assert mode.n_seen > 0
