@@ -178,10 +178,14 @@ NormResult native_group_norm(const Tensor& x, const OptionalTensor& weight,
                              const OptionalTensor& bias, int64_t n, int64_t n_channels,
                              int64_t inner, int64_t num_groups, double eps) {
   NormResult result = normalize_groups(x, weight, bias, n, n_channels, inner, num_groups, eps);
-  if (!is_grad_enabled() || !x.requires_grad() || x.numel() == 0) return result;
+  if (!is_grad_enabled() || !x.requires_grad()) return result;
   auto& [y, average, rstd] = result;
   Tensor rows =
       to_dtype(reshape(x, {n, num_groups, n_channels / num_groups * inner}), wide_dtype(x.dtype()));
+  if (x.numel() == 0) {  // the mean of nothing would be NaN
+    average = rstd = to_dtype(sum(rows, {2}), average.dtype());
+    return result;
+  }
   Tensor mean_of_rows = mean(rows, {2}, /*keepdim=*/true);
   Tensor variance = mean(square(rows - mean_of_rows), {2}, /*keepdim=*/false);
   average = to_dtype(squeeze(mean_of_rows, 2), average.dtype());
