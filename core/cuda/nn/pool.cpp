@@ -44,10 +44,6 @@ class Lists {
   std::vector<Moved> moved_;
 };
 
-bool is_aligned(const void* data, int64_t item_size) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(kPoolPack * item_size) == 0;
-}
-
 // Within an image the kernels count in 32 bits.
 int elements_of_one(int64_t n) {
   check_not_implemented(n < int64_t(1) << 31,
@@ -58,9 +54,9 @@ int elements_of_one(int64_t n) {
 
 // Whether threads can take neighbours of the inner dimension together.
 bool can_pack(const PoolArguments& a, const Tensor& to) {
-  int64_t size = item_size(to.dtype());
-  return a.inner % kPoolPack == 0 && is_aligned(a.to, size) && is_aligned(a.x, size) &&
-         is_aligned(a.g, size) && is_aligned(a.indices, sizeof(int64_t));
+  int64_t pack = kPoolPack * item_size(to.dtype());
+  return a.inner % kPoolPack == 0 && is_aligned(a.to, pack) && is_aligned(a.x, pack) &&
+         is_aligned(a.g, pack) && is_aligned(a.indices, kPoolPack * int64_t(sizeof(int64_t)));
 }
 
 void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolArguments a,

@@ -248,23 +248,28 @@ NormResult norm_of_rows(const char* node, const Tensor& input, const Dims& shape
   return {y, mean, rstd};
 }
 
-NormResult native_layer_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
-                             const OptionalTensor& bias, double eps) {
+// With statistics in the dtype of the sums.
+NormResult norm_of_last(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
+                        const OptionalTensor& bias, double eps) {
   check_last_dims("layer_norm", x, shape);
   check_shape("layer_norm", "weight", weight, shape);
   check_shape("layer_norm", "bias", bias, shape);
   check_floating("layer_norm", x);
-  DType dtype = check_parameters("layer_norm", x, {{"weight", weight}, {"bias", bias}});
-  auto [y, mean, rstd] =
-      norm_of_rows("NativeLayerNormBackward0", x, shape, weight, bias, eps, true);
-  // A GPU keeps them in the dtype of its sums.
+  check_parameters("layer_norm", x, {{"weight", weight}, {"bias", bias}});
+  return norm_of_rows("NativeLayerNormBackward0", x, shape, weight, bias, eps, true);
+}
+
+NormResult native_layer_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
+                             const OptionalTensor& bias, double eps) {
+  auto [y, mean, rstd] = norm_of_last(x, shape, weight, bias, eps);
   if (!x.is_cpu()) return {y, mean, rstd};
+  DType dtype = (weight.defined() ? weight : bias.defined() ? bias : x).dtype();
   return {y, cast_to(mean, dtype), cast_to(rstd, dtype)};
 }
 
 Tensor layer_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight,
                   const OptionalTensor& bias, double eps, bool) {
-  return std::get<0>(native_layer_norm(x, shape, weight, bias, eps));
+  return std::get<0>(norm_of_last(x, shape, weight, bias, eps));
 }
 
 // By the root of the mean square alone. By default eps is that of the dtype.
