@@ -64,7 +64,7 @@ def rows(torch):
 
 def step_of(torch, model, optimizer, x, y, is_compiled=False):
     loss = torch.nn.functional.cross_entropy
-    forward = torch.compile(model) if is_compiled else model
+    forward = torch.compile(model, dynamic=False) if is_compiled else model
 
     def backward():
         loss(forward(x), y).backward()

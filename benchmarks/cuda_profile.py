@@ -17,7 +17,7 @@ from pathlib import Path
 import cuda
 
 N_STEPS = 3
-N_SHOWN = 14
+N_SHOWN = 40
 MODELS = {
     "ResNet-50": partial(cuda.resnet, cuda.R50, True, 128),
     "ResNet-18": partial(cuda.resnet, cuda.R18, False, 256),

@@ -205,7 +205,8 @@ def _reduce_ex(self: Tensor, protocol: int) -> tuple[Any, ...]:
     if "_wrapper_strides" in self.__dict__:
         form = self.dtype, tuple(self.shape), self.stride(), 0, self.layout, self.device
         made = type(self), *form, self.requires_grad
-        parts = _utils._rebuild_wrapper_subclass, type(self), made, self.__dict__
+        state = {name: x for name, x in self.__dict__.items() if name != "_wrapper_base"}
+        parts = _utils._rebuild_wrapper_subclass, type(self), made, state
         return _rebuild_from_type_v2, parts
     geometry = self.storage_offset(), tuple(self.shape), self.stride()
     no_hooks: OrderedDict[int, Any] = OrderedDict()

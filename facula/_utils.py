@@ -13,6 +13,10 @@ from facula._core import Tensor, UntypedStorage
 from facula.storage import TypedStorage
 
 
+def _element_size(dtype: _core.dtype) -> int:
+    return dtype.itemsize
+
+
 def _rebuild_tensor(
     storage: TypedStorage, storage_offset: int, size: Sequence[int], stride: Sequence[int]
 ) -> Tensor:

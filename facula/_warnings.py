@@ -27,6 +27,24 @@ def user_frame() -> FrameType | None:
     return frame
 
 
+def line_text(file: str, line: int, *, from_here: bool = False) -> str:
+    """How a line of the program is named to a person: by its file, or by its cell in a notebook.
+
+    Args:
+        file: the file as Python knows it; that of a cell is a name which nobody has seen.
+        line: the number of the line, from 1.
+        from_here: name a file below the current folder by its way from there.
+    """
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        kind_and_name = shell.compile.format_code_name(file)
+        if kind_and_name is not None:
+            return f"{' '.join(kind_and_name)}, line {line}"
+    path = os.path.relpath(file) if from_here and os.path.isabs(file) else file
+    return f"{file if path.startswith('..') else path}:{line}"
+
+
 def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Warn at the line of the program that called the package, however deep in it we are.
 

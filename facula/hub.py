@@ -53,8 +53,7 @@ def get_dir() -> str:
     """
     if _dir is not None:
         return _dir
-    home = os.environ.get("FACULA_HOME") or os.environ.get("TORCH_HOME") or _cache("facula")
-    return os.path.join(os.path.expanduser(home), "hub")
+    return os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str] | None) -> None:
@@ -65,6 +64,12 @@ def set_dir(d: str | os.PathLike[str] | None) -> None:
     """
     global _dir
     _dir = None if d is None else os.path.expanduser(d)
+
+
+# By PyTorch's name: packages keep files of their own in the folder.
+def _get_torch_home() -> str:
+    home = os.environ.get("FACULA_HOME") or os.environ.get("TORCH_HOME") or _cache("facula")
+    return os.path.expanduser(home)
 
 
 def _cache(name: str) -> str:

@@ -474,7 +474,7 @@ def opcheck(
     Args:
         op: the operation, what ``custom_op`` has made or its full name.
         args: arguments to try it with.
-        kwargs: the same, by name.
+        kwargs: arguments by name to try it with.
         test_utils: the tests: ``"test_schema"`` (only what the schema names is changed, and results
             share no memory with arguments), ``"test_autograd_registration"`` (results of arguments
             that are differentiated have a history), ``"test_faketensor"`` (shapes and dtypes on the
@@ -538,10 +538,10 @@ def _test_fake(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     real = list(tensors_in((op(*args, **kwargs),)))
     meta_args, meta_kwargs = tree_map(on_meta, (args, kwargs))
     fake = list(tensors_in((op(*meta_args, **meta_kwargs),)))
-    told = [(tuple(x.shape), x.dtype) for x in fake]
+    expected = [(tuple(x.shape), x.dtype) for x in fake]
     found = [(tuple(x.shape), x.dtype) for x in real]
-    if told != found:
-        raise RuntimeError(f"{op.name()} gives {found}, but its fake impl says {told}.")
+    if expected != found:
+        raise RuntimeError(f"{op.name()} gives {found}, but its fake impl says {expected}.")
 
 
 _TESTS: dict[str, Callable[[OpOverload, tuple[Any, ...], dict[str, Any]], None]] = {

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
+from importlib import import_module
 from typing import Any
 
 from facula._library.operators import namespace, namespaces
@@ -11,12 +13,29 @@ from facula._refusing import refusing
 
 __all__ = ["aten", "load_library", "loaded_libraries"]
 
-load_library = refusing(
+loaded_libraries: set[str] = set()
+# Files of other packages, and who has their operations here.
+_KNOWN = {"_torchaudio": "facula._library._audio", "libtorchaudio": "facula._library._audio"}
+_refuse = refusing(
     "torch.ops.load_library",
     "libraries of operations that were compiled for PyTorch cannot be loaded. Define the operation "
     "with torch.library.custom_op.",
 )
-loaded_libraries: set[str] = set()
+
+
+def load_library(path: str | os.PathLike[str]) -> None:
+    """Have the operations of a library at hand: of torchaudio's, which are written here too.
+
+    Args:
+        path: the file, which is not opened. Any other library is refused.
+    """
+    name = os.path.basename(path).partition(".")[0]
+    if name not in _KNOWN:
+        _refuse(path)
+    import_module(_KNOWN[name])
+    loaded_libraries.add(os.fspath(path))
+
+
 aten = namespace("aten")
 
 

@@ -1,4 +1,4 @@
-"""Sixty mistakes that people make, each a function that raises."""
+"""Ninety mistakes that people make, each a function that raises."""
 
 import facula as torch
 from facula import nn, optim
@@ -340,3 +340,176 @@ def file_that_is_no_checkpoint():
     import io
 
     torch.load(io.BytesIO(b"not a checkpoint"))
+
+
+@mistake
+def labels_of_int32():
+    F.cross_entropy(torch.ones(4, 3), torch.zeros(4, dtype=torch.int32))
+
+
+@mistake
+def labels_of_int64_for_bce():
+    F.binary_cross_entropy(torch.full((3,), 0.5), torch.zeros(3, dtype=torch.int64))
+
+
+@mistake
+def one_hot_of_floats():
+    F.one_hot(torch.ones(3))
+
+
+@mistake
+def hidden_state_of_another_batch():
+    nn.GRU(4, 3)(torch.ones(3, 2, 4), torch.zeros(1, 5, 3))
+
+
+@mistake
+def expand_to_another_size():
+    torch.ones(2).expand(3)
+
+
+@mistake
+def two_sizes_to_be_inferred():
+    torch.ones(6).view(-1, -1)
+
+
+@mistake
+def list_of_other_lengths():
+    torch.tensor([[1, 2], [3]])
+
+
+@mistake
+def tensor_of_words():
+    torch.tensor(["cat", "dog"])
+
+
+@mistake
+def array_of_objects():
+    import numpy as np
+
+    torch.from_numpy(np.array([None, 1]))
+
+
+@mistake
+def dot_of_matrices():
+    torch.dot(torch.ones(2, 2), torch.ones(2))
+
+
+@mistake
+def batches_that_do_not_fit():
+    torch.bmm(torch.ones(2, 3, 4), torch.ones(2, 5, 6))
+
+
+@mistake
+def parts_that_do_not_add_up():
+    torch.arange(5).split([2, 2])
+
+
+@mistake
+def gradient_of_what_was_not_used():
+    a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    torch.autograd.grad(a * 2, b)
+
+
+@mistake
+def too_few_gradients_of_a_function():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    a = torch.ones(1, requires_grad=True)
+    Product.apply(a, a).backward()
+
+
+@mistake
+def objects_in_a_batch():
+    next(iter(DataLoader([object()], 1)))
+
+
+@mistake
+def lists_of_other_lengths_in_a_batch():
+    next(iter(DataLoader([[1], [1, 2]], 2)))
+
+
+@mistake
+def loader_of_nothing():
+    DataLoader([], shuffle=True)
+
+
+@mistake
+def sampler_and_shuffle():
+    DataLoader([1], sampler=[0], shuffle=True)
+
+
+@mistake
+def list_as_an_image():
+    from facula.vision import transforms
+
+    transforms.ToTensor()([1, 2])
+
+
+@mistake
+def normalise_before_to_tensor():
+    from PIL import Image
+
+    from facula.vision import transforms
+
+    transforms.Normalize((0.5,), (0.5,))(Image.new("L", (2, 2)))
+
+
+@mistake
+def file_that_is_not_there():
+    torch.load("weights.pt")
+
+
+@mistake
+def scheduler_without_its_metric():
+    optimizer = optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1)
+    optim.lr_scheduler.ReduceLROnPlateau(optimizer).step()
+
+
+@mistake
+def learning_rate_below_zero():
+    optim.Adam([torch.ones(1, requires_grad=True)], lr=-1)
+
+
+@mistake
+def state_of_another_optimiser():
+    a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    optim.SGD([a], lr=0.1).load_state_dict(optim.SGD([a, b], lr=0.1).state_dict())
+
+
+@mistake
+def layer_norm_of_another_width():
+    nn.LayerNorm(8)(torch.ones(2, 7))
+
+
+@mistake
+def batch_norm_of_other_channels():
+    nn.BatchNorm2d(8)(torch.ones(2, 7, 3, 3))
+
+
+@mistake
+def batch_norm_of_images_for_rows():
+    nn.BatchNorm1d(3)(torch.ones(2, 3, 4, 4))
+
+
+@mistake
+def scatter_of_floats():
+    torch.zeros(3).scatter_(0, torch.ones(3), 1.0)
+
+
+@mistake
+def inverse_of_a_singular_matrix():
+    torch.linalg.inv(torch.zeros(2, 2))
+
+
+@mistake
+def deep_copy_of_a_result():
+    import copy
+
+    copy.deepcopy(torch.ones(2, requires_grad=True) * 2)

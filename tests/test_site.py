@@ -13,6 +13,7 @@ def root(tmp_path):
         "README.zh.md": "<!-- made from README.md, 12ab -->\n\n# 标题\n\n"
         "[视图](docs/learn/views.zh.md)\n",
         "CONTRIBUTING.md": "",
+        "CONTRIBUTING.zh.md": "",
         "CHANGELOG.md": "",
         "mkdocs.yml": "",
         "tools/iframe-worker.js": "",

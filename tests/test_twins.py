@@ -26,9 +26,12 @@ def test_twins_with_other_comments_agree(root):
     assert not twins.problems(root)
 
 
-def test_a_page_without_a_twin_is_reported(root):
-    (root / "docs/learn/new.md").write_text(PAGE)
-    assert twins.problems(root) == ["docs/learn/new.md has no twin new.zh.md."]
+@pytest.mark.parametrize("page", ["doctor.md", "design.md", "doctor/F101.md", "learn/new.md"])
+def test_a_page_without_a_twin_is_reported(root, page):
+    path = root / "docs" / page
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(PAGE)
+    assert twins.problems(root) == [f"docs/{page} has no twin {path.stem}.zh.md."]
 
 
 def test_a_twin_that_is_older_than_its_source_is_reported_until_it_is_marked(root):

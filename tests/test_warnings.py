@@ -2,11 +2,13 @@ import inspect
 import subprocess
 import sys
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
 import facula
 from facula import nn
+from facula._warnings import line_text
 
 
 def _deep():
@@ -46,3 +48,17 @@ def test_a_warning_without_a_user_names_our_line():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "UserWarning: alone" in done.stderr
+
+
+def test_a_line_of_a_notebook_is_named_by_its_cell(monkeypatch, tmp_path):
+    def format_code_name(file):  # as IPython's compiler has it
+        return ("Cell", "In[3]") if file == "/tmp/ipykernel_1/2.py" else None
+
+    shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=format_code_name))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.chdir(tmp_path)
+    assert line_text("/tmp/ipykernel_1/2.py", 5) == "Cell In[3], line 5"
+    assert line_text(str(tmp_path / "train.py"), 5) == f"{tmp_path / 'train.py'}:5"
+    assert line_text(str(tmp_path / "train.py"), 5, from_here=True) == "train.py:5"
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert line_text("/tmp/ipykernel_1/2.py", 5) == "/tmp/ipykernel_1/2.py:5"

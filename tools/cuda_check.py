@@ -41,6 +41,7 @@ class Limits(NamedTuple):
     memcheck: int = 90
     calls: int = 90
     profile: int = 90
+    first: int = 90
     benchmark: int = 200
 
 
@@ -354,9 +355,19 @@ def calls(run: Run) -> None:
 
 def profile(run: Run) -> None:
     """Where the time of the models goes, by kernel, beside PyTorch."""
-    ended = call(python("benchmarks/cuda_profile.py"), run.limits.profile)
+    models = ["--models", *run.only.split()] if run.only else []
+    ended = call(python("benchmarks/cuda_profile.py", *models), run.limits.profile)
     run.log("profile.log", ended.text)
     print(ended.text if ended.code == 0 else ended.text[-6000:])
+
+
+def first(run: Run) -> None:
+    """How long the first step of a training takes, with nothing cached and after."""
+    ended = call(python("benchmarks/cuda_first.py"), run.limits.first)
+    run.log("first.log", ended.text)
+    print(ended.text[-3000:])
+    if ended.code != 0:
+        run.fail(f"first: ended with {ended.code}")
 
 
 def benchmark(run: Run) -> None:
@@ -372,7 +383,7 @@ def benchmark(run: Run) -> None:
 
 PARTS: dict[str, Callable[[Run], None]] = {
     part.__name__: part
-    for part in (build, info, tests, parity, memcheck, calls, profile, benchmark)
+    for part in (build, info, tests, parity, memcheck, calls, profile, first, benchmark)
 }
 
 

@@ -1,4 +1,4 @@
-"""Write a program and what the doctor says of it into every page of docs/doctor.
+"""Write a program and what the doctor says of it into every page of docs/doctor, in both languages.
 
 The programs are those of tests/doctor/faulty, the shortest for each finding; the words are those of
 a run. The tests compare the pages with another run, in all but numbers.
@@ -25,13 +25,17 @@ from unittest import mock
 from facula import doctor
 from facula.doctor._checks import CHECKS
 from facula.doctor._checks.data import SlowLoading
+from tools import twins
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs" / "doctor"
 _MARK = re.compile(r"  # finds ([F\d, ]+)$", re.MULTILINE)
-_TITLE = "## A program, and what the doctor says"
-# What stands between the words of the page and its last line, which leads elsewhere.
-_SECTION = re.compile(rf"\n{re.escape(_TITLE)}\n.*?(?=\n[^\n]*\[All findings\])", re.DOTALL)
+_TITLES = "## A program, and what the doctor says", "## 一个程序与诊断工具的报告"
+# What stands between the words of a page and its last line, which leads elsewhere.
+_SECTION = re.compile(
+    rf"\n(?:{'|'.join(map(re.escape, _TITLES))})\n.*?(?=\n[^\n]*\]\(\.\./doctor(?:\.zh)?\.md\)\n)",
+    re.DOTALL,
+)
 
 
 def program_of(id: str) -> Path:
@@ -76,26 +80,40 @@ def _elsewhere() -> Iterator[None]:
             os.chdir(before)
 
 
-def written(text: str, id: str) -> str:
-    """A page with its program and what the doctor says of it.
+def section_of(id: str) -> str:
+    """A program and what the doctor says of it, as all languages show it.
 
     Args:
-        text: the page.
         id: the finding.
     """
     program = program_of(id)
     source = _MARK.sub("", program.read_text())
-    section = f"\n{_TITLE}\n\n```python\n{source}```\n\n```text\n{said_of(program)}\n```\n"
-    text = _SECTION.sub("", text)
-    words, _, footer = text.rstrip("\n").rpartition("\n")
-    return f"{words.rstrip()}\n{section}\n{footer}\n"
+    return f"```python\n{source}```\n\n```text\n{said_of(program)}\n```\n"
+
+
+def written(text: str, section: str, title: str = _TITLES[0]) -> str:
+    """A page with its program and what the doctor says of it.
+
+    Args:
+        text: the page.
+        section: the program and the words.
+        title: the title above them.
+    """
+    words, _, footer = _SECTION.sub("", text).rstrip("\n").rpartition("\n")
+    return f"{words.rstrip()}\n\n{title}\n\n{section}\n{footer}\n"
 
 
 def main() -> int:
-    """Write the pages."""
+    """Write the pages, and mark those twins as up to date whose words were."""
     for check in CHECKS:
-        path = PAGES / f"{check.id}.md"
-        path.write_text(written(path.read_text(), check.id))
+        page = PAGES / f"{check.id}.md"
+        twin = twins.twin_of(page)
+        is_up_to_date = twin.read_text().startswith(twins.first_line(page))
+        section = section_of(check.id)
+        for path, title in zip((page, twin), _TITLES, strict=True):
+            path.write_text(written(path.read_text(), section, title))
+        if is_up_to_date:
+            twins.write_hash(twin)
     return 0
 
 

@@ -20,6 +20,7 @@ _MOVED = {
     "README.md": "index.md",
     "README.zh.md": "index.zh.md",
     "CONTRIBUTING.md": "contributing.md",
+    "CONTRIBUTING.zh.md": "contributing.zh.md",
     "CHANGELOG.md": "changelog.md",
 }
 _LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")

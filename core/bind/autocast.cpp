@@ -347,14 +347,10 @@ FACULA_BINDINGS {
   });
   def_state(m, "is_autocast_enabled", &is_enabled, "device_type"_a = "cuda",
             R"(Whether autocast is on in this thread for a kind of device.
-
-Args:
     device_type: the kind of device, ``"cpu"`` or ``"cuda"``; for PyTorch's other kinds it is off.
-
-Example:
     >>> with facula.autocast("cpu"):
     ...     facula.is_autocast_enabled("cpu")
-    True)");
+    True)"_doc);
   def_state(
       m, "set_autocast_enabled",
       [](const std::string& device_type, bool enabled) {
@@ -362,80 +358,56 @@ Example:
       },
       "device_type"_a, "enabled"_a,
       R"(Switches autocast on or off for a kind of device, in this thread.
-
-Args:
     device_type: the kind of device, ``"cpu"`` or ``"cuda"``.
     enabled: whether operations are cast for from now on.
-
-Example:
     >>> facula.set_autocast_enabled("cpu", True)
     >>> (facula.ones(2, 2) @ facula.ones(2, 2)).dtype
     torch.bfloat16
-    >>> facula.set_autocast_enabled("cpu", False))");
+    >>> facula.set_autocast_enabled("cpu", False))"_doc);
   def_state(
       m, "set_autocast_enabled", [](bool enabled) { set_enabled(1, enabled); }, "enabled"_a);
   def_state(
       m, "get_autocast_dtype",
       [](const std::string& device_type) { return here.dtypes[device_number(device_type)]; },
       "device_type"_a, R"(The dtype that autocast chooses where 16 bits are enough.
-
-Args:
     device_type: the kind of device, ``"cpu"`` or ``"cuda"``.
-
-Example:
     >>> facula.get_autocast_dtype("cpu"), facula.get_autocast_dtype("cuda")
-    (torch.bfloat16, torch.float16))");
+    (torch.bfloat16, torch.float16))"_doc);
   def_state(
       m, "set_autocast_dtype",
       [](const std::string& device_type, DType dtype) {
         here.dtypes[device_number(device_type)] = dtype;
       },
       "device_type"_a, "dtype"_a, R"(Sets the dtype that autocast chooses where 16 bits are enough.
-
-Args:
     device_type: the kind of device, ``"cpu"`` or ``"cuda"``.
     dtype: the dtype, ``facula.bfloat16`` or ``facula.float16``.
-
-Example:
-    >>> facula.set_autocast_dtype("cpu", facula.bfloat16))");
+    >>> facula.set_autocast_dtype("cpu", facula.bfloat16))"_doc);
   def_state(
       m, "is_autocast_cache_enabled", [] { return here.is_cache_enabled; },
       R"(Whether autocast keeps the weights that it has cast until its outermost block ends.
-
-Example:
     >>> facula.is_autocast_cache_enabled()
-    True)");
+    True)"_doc);
   def_state(
       m, "set_autocast_cache_enabled", [](bool enabled) { here.is_cache_enabled = enabled; },
       "enabled"_a, R"(Sets whether autocast keeps the weights that it has cast.
-
-Args:
     enabled: whether a weight that is used again is not cast again.
-
-Example:
-    >>> facula.set_autocast_cache_enabled(True))");
+    >>> facula.set_autocast_cache_enabled(True))"_doc);
   def_state(m, "clear_autocast_cache", &clear_cache, R"(Drops the weights that autocast has cast.
-
-Example:
-    >>> facula.clear_autocast_cache())");
+    >>> facula.clear_autocast_cache())"_doc);
   def_state(
       m, "autocast_increment_nesting", [] { return ++here.n_nested; },
       R"(Counts a block of autocast that begins, and returns how many have begun.
-
-Example:
     >>> facula.autocast_increment_nesting()
     1
     >>> facula.autocast_decrement_nesting()
-    0)");
+    0)"_doc);
   def_state(
       m, "autocast_decrement_nesting", [] { return --here.n_nested; },
       R"(Counts a block of autocast that ends, and returns how many are left.
-
-Example:
     >>> facula.autocast_increment_nesting()
     1
     >>> facula.autocast_decrement_nesting()
-    0)");
+    0)"_doc);
   m.def("_autocast_cache_size", [] { return here.cache ? here.cache->size() : 0; });
   m.def(
       "_set_autocast_list",

@@ -8,6 +8,16 @@ namespace facula {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+// "dim"_or_none is an argument that may be None, and is where it is not given.
+inline auto operator""_or_none(const char* name, size_t) {
+  return nb::arg(name).none() = nb::none();
+}
+
+// R"(...)"_doc is a docstring as bindings write it: a sentence, a line `    name: meaning` for each
+// argument, then the example. The headings come from here: "Args:" before the first indented line
+// (unless a heading like "Shape:" is written there), "Example:" before the first `>>>`.
+const char* operator""_doc(const char* text, size_t size);
+
 // The method only. `self` is the first argument and has no name.
 template <class F, class... Extra>
 void def_method(const char* name, F&& f, const Extra&... extra) {

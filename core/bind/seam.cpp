@@ -954,7 +954,7 @@ FACULA_BINDINGS {
       [](nb::handle func, nb::handle types, nb::handle args, nb::handle kwargs) {
         return call_without_subclasses(func, args, kwargs);
       },
-      "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
+      "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_or_none,
       "As ``__torch_function__`` of a class: it overrides nothing.");
   bind_disable<Disabled::Subclasses>(
       m, "_DisableTorchFunctionSubclass",
@@ -968,7 +968,7 @@ FACULA_BINDINGS {
         BelowGuard guard;
         return call_without_subclasses(func, args, kwargs);
       },
-      "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_a.none() = nb::none(),
+      "func"_a, "types"_a, "args"_a = nb::tuple(), "kwargs"_or_none,
       "As ``__torch_dispatch__`` of a class: operations take its objects for their memory.");
   m.def(
       "_resume",
@@ -1050,12 +1050,10 @@ FACULA_BINDINGS {
   });
 
   nb::class_<CountOperations>(m, "_count_operations", R"(Counts the operations that enter, by name.
-
-Example:
     >>> with facula._core._count_operations() as counts:
     ...     x = facula.ones(2) + 1
     >>> counts
-    {'ones': 1, 'Tensor.add': 1})")
+    {'ones': 1, 'Tensor.add': 1})"_doc)
       .def(nb::init<>())
       .def("__enter__",
            [](CountOperations& self) {

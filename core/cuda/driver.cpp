@@ -73,7 +73,7 @@ Loaded load_driver() {
   Loaded loaded;
   Library library = Library::open_system("libcuda.so.1");
   if (!library.is_open()) {
-    loaded.problem = "no NVIDIA driver was found (libcuda.so.1 could not be opened)";
+    loaded.problem = "found no NVIDIA driver on your system (libcuda.so.1 could not be opened)";
     return loaded;
   }
   try {

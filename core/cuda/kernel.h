@@ -31,6 +31,11 @@ const char* integer_name(DType dtype);
 
 constexpr int kKernelThreads = 256;
 
+// Whether kernels may read so many bytes at once there, the most that they do unless it is said.
+inline bool is_aligned(const void* data, int64_t nbytes = 16) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(nbytes) == 0;
+}
+
 class KernelTemplate {
  public:
   KernelTemplate(const char* file, const char* function, const char* arguments,

@@ -1,5 +1,5 @@
 // Exponentials and logarithms. V is float, double or a vector of either; see primitives.h. The
-// coefficients come from fit.py.
+// coefficients come from tools/fit_polynomials.py.
 #pragma once
 #include "math/primitives.h"
 

@@ -57,10 +57,9 @@ inline std::string factory_doc(std::string doc, const char* more = "") {
   return example == std::string::npos ? doc : doc.insert(example, shared + more);
 }
 
-#define FACULA_OUT "out"_a.none() = nb::none()
-#define FACULA_FACTORY_ARGUMENTS                                                                 \
-  "dtype"_a.none() = nb::none(), "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), \
-  "pin_memory"_a = false, "requires_grad"_a = false
+#define FACULA_FACTORY_ARGUMENTS                                               \
+  "dtype"_or_none, "layout"_or_none, "device"_or_none, "pin_memory"_a = false, \
+                                                       "requires_grad"_a = false
 
 template <class... Args, class... Extra>
 void def_factory(nb::module_& m, const char* name, Tensor (*make)(const FactoryOptions&, Args...),

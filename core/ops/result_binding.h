@@ -52,44 +52,56 @@ auto with_into(Tensor (*f)(const Tensor&, All...)) {
 template <class F, class... Extra>
 void def_with_out(nb::module_& m, const char* name, F&& f, const Extra&... extra) {
   if constexpr ((std::is_same_v<Extra, nb::kw_only> || ...)) {
-    m.def(name, f, "input"_a, extra..., "out"_a.none() = nb::none());
+    m.def(name, f, "input"_a, extra..., "out"_or_none);
   } else {
-    m.def(name, f, "input"_a, extra..., nb::kw_only(), "out"_a.none() = nb::none());
+    m.def(name, f, "input"_a, extra..., nb::kw_only(), "out"_or_none);
   }
 }
 
-// The function with out=, and the method without.
-template <class... Args, class... Extra>
-void def_op_out(nb::module_& m, const char* name, Tensor (*f)(const Tensor&, Args...),
-                const Extra&... extra) {
-  auto to_out = [name, f](const Tensor& x, Args... args, const OptionalTensor& out) {
-    return into_out(name, f(x, args...), out);
+// f(x, into, args...): the function with out=, and the method without.
+template <class F, class... Args, class... Extra>
+void def_op_out(nb::module_& m, const char* name, F f, Arguments<Args...>, const Extra&... extra) {
+  auto to_out = [name, f](const Tensor& x, Args... args, const Out& out) {
+    return with_out(name, out, [&](const Into& into) { return f(x, into, args...); });
   };
   def_with_out(m, name, to_out, extra...);
-  def_method(name, f, extra...);
+  def_method(
+      name, [f](const Tensor& x, Args... args) { return f(x, Into{}, args...); }, extra...);
+}
+// The same for f(x, args...), which may take `into` as its last argument.
+template <class... All, class... Extra>
+void def_op_out(nb::module_& m, const char* name, Tensor (*f)(const Tensor&, All...),
+                const Extra&... extra) {
+  def_op_out(m, name, with_into(f), arguments_of(f), extra...);
 }
 
 inline std::string in_place_doc(const std::string& name) {
   return "``" + name + "()`` in place: the tensor gets the result and is returned.";
 }
 
-// The method `name_` that stores what f(x, into, args...) makes of a tensor in the tensor; `op` is
-// its name in messages.
-template <class F, class... Args, class... Extra>
-void def_in_place(const std::string& name, const char* op, F f, Arguments<Args...>,
-                  const Extra&... extra) {
-  std::string doc = in_place_doc(name);
-  def_method((name + "_").c_str(),
-             [f, op](Tensor x, Args... args) {
-               return in_place(
-                   op, x, [&](const Tensor& t, const Into& into) { return f(t, into, args...); });
-             },
-             extra..., doc.c_str());
+// What stores the result of f(x, into, args...) in x; `op` is its name in messages.
+template <class F, class... Args>
+auto storing(const char* op, F f, Arguments<Args...>) {
+  return [f, op](Tensor x, Args... args) -> Tensor {
+    return in_place(op, x, [&](const Tensor& t, const Into& into) { return f(t, into, args...); });
+  };
 }
+
+// The method `name_` that stores the result of f(x, args...), which may take `into` as its last
+// argument, in the tensor.
 template <class... All, class... Extra>
 void def_in_place(const std::string& name, const char* op, Tensor (*f)(const Tensor&, All...),
                   const Extra&... extra) {
-  def_in_place(name, op, with_into(f), arguments_of(f), extra...);
+  def_method((name + "_").c_str(), storing(op, with_into(f), arguments_of(f)), extra...,
+             in_place_doc(name).c_str());
+}
+// The method and the function.
+template <class... All, class... Extra>
+void def_op_in_place(nb::module_& m, const std::string& name, const char* op,
+                     Tensor (*f)(const Tensor&, All...), const Extra&... extra) {
+  def_in_place(name, op, f, extra...);
+  m.def((name + "_").c_str(), storing(op, with_into(f), arguments_of(f)), "input"_a, extra...,
+        in_place_doc(name).c_str());
 }
 
 // A function that the user finds as facula.nn.functional.name, and the package as _core._name:

@@ -289,7 +289,11 @@ void triangular_solve(int64_t n_batch, int64_t m, int64_t n, const T* a, T* b, T
 
 template <class T>
 void ldl(int64_t n_batch, int64_t n, T* a, int32_t* pivots, int32_t* info, bool is_hermitian) {
-  int size = to_int(n), ld = std::max(size, 1);
+  if (n == 0) {  // some versions of LAPACK ask for no memory then, and refuse it
+    std::fill_n(info, n_batch, 0);
+    return;
+  }
+  int size = to_int(n), ld = size;
   auto factor = [&](T* matrix, int32_t* pivot, T* memory, int n_memory, int32_t* status) {
     if (is_hermitian) {
       lapack::hetrf<T>('L', size, matrix, ld, pivot, memory, n_memory, status);

@@ -51,6 +51,18 @@ struct IntegersTable {
 };
 FACULA_KERNEL_TABLE(IntegersTable, integers_table)
 
+// C = A B, of bfloat16 and in floats.
+struct PairsProblem {
+  int64_t m, n, k;
+  MatrixView<BFloat16> a, b;
+  float* c;
+  int64_t ldc;
+};
+struct PairsTable {
+  void (*multiply)(const PairsProblem&);  // null where the instruction set has nothing for it
+};
+FACULA_KERNEL_TABLE(PairsTable, pairs_table)
+
 struct WidenTable {
   void (*widen_half)(const Half* from, int64_t n, float* to);
   void (*widen_bfloat16)(const BFloat16* from, int64_t n, float* to);

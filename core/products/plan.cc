@@ -25,6 +25,16 @@ TileCols tile_cols(DType dtype, Isa isa) {
   return {vector, vector * (isa == Isa::Avx512 ? tuning::kTileVectors : tuning::kShortTileVectors)};
 }
 
+// Whether the machine has AVX-512's instructions for bfloat16, which are an extension of their own.
+bool multiplies_pairs() {
+#if defined(__x86_64__)
+  static const bool has_them = __builtin_cpu_supports("avx512bf16");
+  return has_them;
+#else
+  return false;
+#endif
+}
+
 // Multiplications that take as long as GemmWay::SmallA, whose panels are shared out to two threads.
 int64_t time_of_small_a(int64_t m, int64_t n, int64_t k, int64_t vector) {
   return m * ceil_div(n, 2 * vector) * 2 * vector * k;
@@ -45,6 +55,10 @@ bool gains_by_exchange(const GemmShape& s, TileCols cols) {
 }  // namespace
 
 GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
+  // Rounds differently, so it is chosen by the columns alone: see [order] in tuning.h.
+  if (dtype == DType::BFloat16 && isa == Isa::Avx512 && multiplies_pairs() &&
+      s.n >= tuning::kMinPairCols)
+    return GemmWay::Pairs;
   // Each element is converted once, not once per tile.
   if (is_reduced_float(dtype)) return GemmWay::Widened;
   if (is_complex(dtype)) return GemmWay::Complex;

@@ -16,6 +16,7 @@ using cpu::WindowShape;
 
 enum class GemmWay {
   Widened,       // as a product of floats, which are rounded at the end
+  Pairs,         // of bfloat16, by instructions that multiply pairs
   Complex,       // as a product of real matrices
   MatrixVector,  // B is a vector
   SlicesOfK,     // as a batch of products along k, which are added in order

@@ -3,8 +3,9 @@
 //
 // [order] marks those that decide how a sum is cut, or which of two ways that round differently
 // computes it. They depend on nothing but sizes, so that the results have the same bits for any
-// number of threads and on all machines of one instruction set: a size of a cache must not stand
-// here. The cuts that follow the caches are in caches.h.
+// number of threads and on all machines of one instruction set (for bfloat16, with or without its
+// extension): a size of a cache must not stand here. The cuts that follow the caches are in
+// caches.h.
 #pragma once
 #include <cstdint>
 
@@ -59,6 +60,8 @@ constexpr int64_t kMinBlockPanels = 2;
 constexpr int64_t kFewPanels = 4;
 constexpr int64_t kSmallWork = kTaskWork;  // multiplications that are not cut at all
 constexpr int64_t kMaxSteps = 128;
+constexpr int64_t kMinPairCols = 16;    // [order] of C, from which bfloat16 goes in pairs
+constexpr int64_t kPairRows = 64;       // of C in a task of such a product
 constexpr int64_t kPackedRows = 24;     // panels of A
 constexpr int64_t kPackedCols = 4;      // or of B that a thread packs
 constexpr int64_t kIntegerDepth = 128;  // of a panel of integers, widened to words: L1 holds it

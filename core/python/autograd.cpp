@@ -253,19 +253,15 @@ namespace {
 void bind_modes(nb::module_& m) {
   def_state(m, "is_grad_enabled", &is_grad_enabled,
             R"(Whether operations are recorded for backward() in this thread.
-
-Example:
     >>> with facula.no_grad():
     ...     facula.is_grad_enabled()
-    False)");
+    False)"_doc);
   m.def("_set_grad_enabled", &set_grad_enabled, "mode"_a);
   def_state(m, "is_inference_mode_enabled", &is_inference_mode_enabled,
             R"(Whether inference mode is on in this thread.
-
-Example:
     >>> with facula.inference_mode():
     ...     facula.is_inference_mode_enabled()
-    True)");
+    True)"_doc);
   // Inference mode switches recording off with it; what was before comes back at the end of the
   // block.
   m.def(
@@ -284,16 +280,12 @@ Example:
   });
   def_state(m, "is_anomaly_enabled", &is_anomaly_enabled,
             R"(Whether anomaly detection is on, as within ``autograd.detect_anomaly()``.
-
-Example:
     >>> facula.is_anomaly_enabled()
-    False)");
+    False)"_doc);
   def_state(m, "is_anomaly_check_nan_enabled", &is_anomaly_check_nan_enabled,
             R"(Whether anomaly detection, where it is on, raises at a NaN that backward() makes.
-
-Example:
     >>> facula.is_anomaly_check_nan_enabled()
-    True)");
+    True)"_doc);
   m.def("_set_anomaly_enabled", &set_anomaly_enabled, "mode"_a, "check_nan"_a = true);
 }
 
@@ -327,21 +319,16 @@ void bind_backward(nb::module_& m) {
         differentiate("backward", {x}, {gradient}, retain_graph.value_or(create_graph),
                       create_graph, targets, true);
       },
-      "gradient"_a.none() = nb::none(), "retain_graph"_a.none() = nb::none(),
-      "create_graph"_a = false, "inputs"_a.none() = nb::none(),
+      "gradient"_or_none, "retain_graph"_or_none, "create_graph"_a = false, "inputs"_or_none,
       R"(Computes the gradients of the leaves and adds them to their .grad.
-
-Args:
     gradient: the gradient of this tensor, of its shape; a tensor of one element needs none.
     retain_graph: whether the graph is kept for another call; None for the value of create_graph.
     create_graph: whether backward is recorded itself, for gradients of gradients.
     inputs: the tensors whose gradients are wanted; None for all leaves.
-
-Example:
     >>> x = facula.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad
-    tensor([2., 4.]))");
+    tensor([2., 4.]))"_doc);
 }
 
 // The last of several nodes shows the name of the operation that they are the derivative of.
@@ -418,24 +405,18 @@ void bind_leaves() {
       },
       "requires_grad"_a = true,
       R"(Sets whether gradients are wanted for this tensor, and returns it.
-
-Args:
     requires_grad: whether operations on the tensor are recorded from now on.
-
-Example:
     >>> facula.zeros(2).requires_grad_()
-    tensor([0., 0.], requires_grad=True))");
+    tensor([0., 0.], requires_grad=True))"_doc);
   def_method(
       "retain_grad", &retain_grad,
       R"(Makes backward() store the gradient of this result in its .grad, where leaves have theirs.
-
-Example:
     >>> x = facula.ones(2, requires_grad=True)
     >>> y = 3 * x
     >>> y.retain_grad()
     >>> y.sum().backward()
     >>> y.grad
-    tensor([1., 1.]))");
+    tensor([1., 1.]))"_doc);
   def_method("_tensor_hooks", &tensor_hooks);
   def_method("_post_accumulate_hooks", [](const Tensor& x) {
     check(x.requires_grad(),
@@ -453,19 +434,15 @@ Example:
         return x;
       },
       R"(Cuts this tensor from its history, which makes it a leaf without gradient, and returns it.
-
-Example:
     >>> x = facula.ones(2, requires_grad=True)
     >>> (3 * x).detach_()
-    tensor([3., 3.]))");
+    tensor([3., 3.]))"_doc);
   def_method(
       "is_inference", [](const Tensor& x) { return x->is_inference; },
       R"(Whether the tensor was made in inference mode.
-
-Example:
     >>> with facula.inference_mode():
     ...     facula.zeros(2).is_inference()
-    True)");
+    True)"_doc);
   def_method("_is_view", [](const Tensor& x) { return x.is_view(); });
   def_method("_bump_version", [](const Tensor& x) { bump_version(x); });
 }

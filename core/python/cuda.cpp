@@ -182,14 +182,10 @@ void bind_memory(nb::module_& m) {
       "stream"_a,
       R"(Tells that another stream uses the tensor: its memory is not used again before what that
 stream has to do now is done.
-
-Args:
     stream: a :class:`facula.cuda.Stream`, other than the one on which the tensor was made.
-
-Example:
     >>> if facula.cuda.is_available():
     ...     x = facula.ones(2, device="cuda")
-    ...     x.record_stream(facula.cuda.Stream()))");
+    ...     x.record_stream(facula.cuda.Stream()))"_doc);
   def_method(
       "pin_memory",
       [](const Tensor& x, nb::handle) {
@@ -200,31 +196,22 @@ Example:
         copy_into(y, x);
         return y;
       },
-      "device"_a.none() = nb::none(),
+      "device"_or_none,
       R"(A copy in page-locked memory, from which copies to a GPU go on beside the CPU's work.
 
 Raises without a GPU.
-
-Args:
     device: accepted as in PyTorch; the memory serves all GPUs.
-
-Example:
     >>> x = facula.ones(2)
     >>> if facula.cuda.is_available():
     ...     x = x.pin_memory().to("cuda", non_blocking=True)
     >>> x.sum().item()
-    2.0)");
+    2.0)"_doc);
   def_method(
-      "is_pinned", [](const Tensor& x, nb::handle) { return is_pinned(x); },
-      "device"_a.none() = nb::none(),
+      "is_pinned", [](const Tensor& x, nb::handle) { return is_pinned(x); }, "device"_or_none,
       R"(Whether the memory is page-locked, as :meth:`pin_memory` makes it.
-
-Args:
     device: accepted as in PyTorch.
-
-Example:
     >>> facula.zeros(2).is_pinned()
-    False)");
+    False)"_doc);
   m.def("_pinned_memory_stats", [] { return stats_dict(cuda::pinned_memory_stats()); });
   m.def("_reset_pinned_peak", &cuda::reset_pinned_peak);
   m.def("_reset_pinned_accumulated", &cuda::reset_pinned_accumulated);

@@ -66,12 +66,10 @@ nb::class_<Generator> make_generator_type(nb::module_& m) {
 ``kind`` is ``'mt19937'``, whose numbers are those of PyTorch's CPU generator, or
 ``'philox'``, whose numbers depend on seed, call and element alone: those of a GPU, which
 has this kind only, and the same on the CPU.
-
-Example:
     >>> generator = facula.Generator().manual_seed(1)
     >>> a = facula.rand(2, generator=generator)
     >>> facula.equal(a, facula.rand(2, generator=generator.manual_seed(1)))
-    True)");
+    True)"_doc);
   type.def(
           "__init__",
           [](Generator* self, DeviceArg device, const std::optional<std::string>& kind) {
@@ -82,7 +80,7 @@ Example:
                   "'.");
             new (self) Generator(chosen, Generator::kDefaultSeed, where);
           },
-          "device"_a = "cpu", nb::kw_only(), "kind"_a.none() = nb::none())
+          "device"_a = "cpu", nb::kw_only(), "kind"_or_none)
       .def_prop_ro("device", &Generator::device)
       .def_prop_ro("kind", &kind_name)
       .def("__getstate__",
@@ -106,36 +104,26 @@ void bind_generator(nb::class_<Generator> type) {
             return self;
           },
           "seed"_a, R"(Starts the sequence of a seed and returns the generator.
-
-Args:
     seed: an int of 64 bits; equal seeds give equal numbers.
-
-Example:
     >>> facula.rand(2, generator=facula.Generator().manual_seed(0))
-    tensor([0.4963, 0.7682]))")
+    tensor([0.4963, 0.7682]))"_doc)
       .def(
           "seed", &Generator::seed,
           R"(Takes a seed from the system's source of randomness, starts its sequence and returns it.
-
-Example:
     >>> generator = facula.Generator()
     >>> generator.seed() == generator.initial_seed()
-    True)")
+    True)"_doc)
       .def("initial_seed", &Generator::initial_seed,
            R"(The seed with which the current sequence was started.
-
-Example:
     >>> facula.Generator().manual_seed(7).initial_seed()
-    7)")
+    7)"_doc)
       .def("get_state", &state_tensor,
            R"(The state of the generator, as a uint8 tensor for set_state().
-
-Example:
     >>> generator = facula.Generator()
     >>> state = generator.get_state()
     >>> x = facula.rand(2, generator=generator)
     >>> facula.equal(x, facula.rand(2, generator=generator.set_state(state)))
-    True)")
+    True)"_doc)
       .def(
           "set_state",
           [](GeneratorArg self, const Tensor& state) {
@@ -143,14 +131,10 @@ Example:
             return self;
           },
           "new_state"_a, R"(Continues the sequence from a state and returns the generator.
-
-Args:
     new_state: what get_state() of a generator of this kind returned.
-
-Example:
     >>> generator, other = facula.Generator().manual_seed(0), facula.Generator()
     >>> facula.rand(2, generator=other.set_state(generator.get_state()))
-    tensor([0.4963, 0.7682]))")
+    tensor([0.4963, 0.7682]))"_doc)
       .def(
           "clone_state",
           [](const Generator& self) {
@@ -159,12 +143,10 @@ Example:
             return copy;
           },
           R"(A new generator in the state of this one, from which each goes on by itself.
-
-Example:
     >>> generator = facula.Generator()
     >>> copy = generator.clone_state()
     >>> facula.equal(facula.rand(2, generator=generator), facula.rand(2, generator=copy))
-    True)");
+    True)"_doc);
 }
 
 void bind_default_generator(nb::module_& m) {
@@ -180,14 +162,10 @@ void bind_default_generator(nb::module_& m) {
       },
       "seed"_a,
       R"(Starts the sequence of a seed in the default generators of the CPU and all GPUs; returns the CPU's.
-
-Args:
     seed: an int of 64 bits; equal seeds give equal numbers.
-
-Example:
     >>> _ = facula.manual_seed(0)
     >>> facula.rand(2)
-    tensor([0.4963, 0.7682]))");
+    tensor([0.4963, 0.7682]))"_doc);
   def_state(
       m, "seed",
       [] {
@@ -196,39 +174,29 @@ Example:
         return seed;
       },
       R"(Starts the default generators with a seed from the system's source of randomness, and returns it.
-
-Example:
     >>> facula.seed() == facula.initial_seed()
-    True)");
+    True)"_doc);
   def_state(
       m, "initial_seed", [] { return default_generator()->initial_seed(); },
       R"(The seed with which the default generator was started.
-
-Example:
     >>> _ = facula.manual_seed(7)
     >>> facula.initial_seed()
-    7)");
+    7)"_doc);
   def_state(
       m, "get_rng_state", [] { return state_tensor(*default_generator()); },
       R"(The state of the default generator, as a uint8 tensor for set_rng_state().
-
-Example:
     >>> state = facula.get_rng_state()
     >>> x = facula.rand(2)
     >>> facula.set_rng_state(state)
     >>> facula.equal(x, facula.rand(2))
-    True)");
+    True)"_doc);
   def_state(
       m, "set_rng_state", [](const Tensor& state) { set_state(*default_generator(), state); },
       "new_state"_a, R"(Continues the sequence of the default generator from a state.
-
-Args:
     new_state: what get_rng_state() returned.
-
-Example:
     >>> facula.set_rng_state(facula.Generator().manual_seed(0).get_state())
     >>> facula.rand(2)
-    tensor([0.4963, 0.7682]))");
+    tensor([0.4963, 0.7682]))"_doc);
 }
 
 }  // namespace

@@ -295,7 +295,8 @@ DType dtype_of_numpy(const char* op, PyObject* object) {
   }
   fail(ErrorKind::Type, op, ": no dtype is NumPy's ", nb::str(nb::handle(dtype)).c_str(),
        ". Convert the array to float64, float32, float16, complex128, complex64, int64, int32, "
-       "int16, int8, uint64, uint32, uint16, uint8 or bool.");
+       "int16, int8, uint64, uint32, uint16, uint8 or bool. (can't convert np.ndarray of that "
+       "type)");
 }
 
 Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
@@ -334,46 +335,32 @@ FACULA_BINDINGS {
       m, "from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); },
       "ndarray"_a.none(),
       R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.
-
-Args:
     ndarray: the array, of a dtype that tensors have.
-
-Example:
     >>> import numpy
     >>> array = numpy.zeros(2)
     >>> x = facula.from_numpy(array)
     >>> array[0] = 1
     >>> x
-    tensor([1., 0.], dtype=torch.float64))");
+    tensor([1., 0.], dtype=torch.float64))"_doc);
   m.def(
-      "as_tensor", &as_tensor_from_python, "data"_a.none(), "dtype"_a.none() = nb::none(),
-      "device"_a.none() = nb::none(),
+      "as_tensor", &as_tensor_from_python, "data"_a.none(), "dtype"_or_none, "device"_or_none,
       R"(The data as a tensor, without a copy where its memory can be shared (tensors, NumPy arrays).
-
-Args:
     data: a number, nested sequences of numbers, an array or a tensor.
     dtype: the dtype of the result; None to infer it.
     device: where the result is made; None for that of a tensor, else the default device.
-
-Example:
     >>> x = facula.ones(2)
     >>> facula.as_tensor(x) is x
-    True)");
-  m.def("asarray", &asarray, "obj"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(),
-        "device"_a.none() = nb::none(), "copy"_a.none() = nb::none(),
-        "requires_grad"_a.none() = nb::none(),
+    True)"_doc);
+  m.def("asarray", &asarray, "obj"_a.none(), nb::kw_only(), "dtype"_or_none, "device"_or_none,
+        "copy"_or_none, "requires_grad"_or_none,
         R"(The object as a tensor, sharing its memory where possible: arrays, DLPack, buffers.
-
-Args:
     obj: a number, nested sequences of numbers, an array, a buffer or a tensor.
     dtype: the dtype of the result; None to infer it.
     device: where the result is made; None for that of a tensor, else the default device.
     copy: True for a copy in any case, False to raise where a copy is needed, None for either.
     requires_grad: whether operations on the result are recorded; None to leave a tensor as it is.
-
-Example:
     >>> facula.asarray([1, 2])
-    tensor([1, 2]))");
+    tensor([1, 2]))"_doc);
   def_state(
       m, "frombuffer",
       [](nb::handle buffer, DType dtype, int64_t count, int64_t offset, bool requires_grad) {
@@ -384,17 +371,13 @@ Example:
       "buffer"_a.none(), nb::kw_only(), "dtype"_a, "count"_a = -1, "offset"_a = 0,
       "requires_grad"_a = false,
       R"(A 1-d tensor over the memory of an object with the buffer protocol.
-
-Args:
     buffer: an object with the buffer protocol, such as a bytearray.
     dtype: the dtype of the elements.
     count: the number of elements; -1 for all that the buffer holds.
     offset: the number of bytes to leave out at the beginning.
     requires_grad: whether operations on the result are recorded.
-
-Example:
     >>> facula.frombuffer(bytearray([1, 0, 2, 0]), dtype=facula.int16)
-    tensor([1, 2], dtype=torch.int16))");
+    tensor([1, 2], dtype=torch.int16))"_doc);
 }
 
 }  // namespace facula

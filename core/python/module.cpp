@@ -37,10 +37,8 @@ bool is_any_thread_computing() { return n_computing.load() > 0; }
 FACULA_BINDINGS {
   def_state(m, "get_num_threads", &get_num_threads,
             R"(The number of threads that operations may use.
-
-Example:
     >>> facula.get_num_threads() >= 1
-    True)");
+    True)"_doc);
   def_state(
       m, "set_num_threads",
       [](int n) {
@@ -48,28 +46,20 @@ Example:
         set_num_threads(n);
       },
       "n"_a, R"(Sets the number of threads that operations may use; results do not depend on it.
-
-Args:
     n: the number of threads, at least 1.
-
-Example:
     >>> n_before = facula.get_num_threads()
     >>> facula.set_num_threads(2)
     >>> facula.get_num_threads()
     2
-    >>> facula.set_num_threads(n_before))");
+    >>> facula.set_num_threads(n_before))"_doc);
   def_state(
       m, "set_flush_denormal", &set_flush_denormal, "mode"_a,
       R"(Sets whether denormal numbers are treated as zero; returns False where the machine cannot.
-
-Args:
     mode: True to treat them as zero, False to compute with them, which is slower.
-
-Example:
     >>> can_flush = facula.set_flush_denormal(True)
     >>> (facula.tensor(1e-310, dtype=facula.float64) * 1).item() == 0.0 or not can_flush
     True
-    >>> _ = facula.set_flush_denormal(False))");
+    >>> _ = facula.set_flush_denormal(False))"_doc);
   m.def("_cpu_capability", &cpu::isa_name);
   m.def("_blas_config", &products::FACULA_BLAS(openblas_get_config));
 }

@@ -167,7 +167,8 @@ Dims find_shape(PyObject* data) {
     if (!first) throw_python_error();
     at = plain(nb::steal(first).ptr());
   }
-  check_value(shape.empty() || !PyUnicode_Check(at.ptr()), "tensor: expected numbers, got str.");
+  check_value(shape.empty() || !PyUnicode_Check(at.ptr()),
+              "tensor: expected numbers, got str. (too many dimensions 'str')");
   return shape;
 }
 
@@ -241,7 +242,8 @@ void read_nested(PyObject* data, const Dims& shape, size_t depth, T*& out) {
              " at dim ", depth, ", got ", Py_TYPE(data)->tp_name, ".");
   Items items(plain(data).ptr());
   check_value(items.size() == shape[depth], "tensor: expected ", shape[depth],
-              " elements in dimension ", depth, ", got ", items.size(), ".");
+              " elements in dimension ", depth, ", got ", items.size(),
+              ". (expected sequence of length ", shape[depth], " at dim ", depth, ")");
   bool is_last = depth + 1 == shape.size();
   for (int64_t i = 0; i < shape[depth]; ++i) {
     check_value(i < items.size(), "tensor: the data changed while it was read.");
@@ -408,15 +410,11 @@ void bind_subclasses(nb::module_& m) {
         return as_subclass(x, checked_class("as_subclass", cls));
       },
       "cls"_a.none(), R"(The tensor as an object of a subclass of Tensor, over the same memory.
-
-Args:
     cls: the subclass, or Tensor itself.
-
-Example:
     >>> class Marked(facula.Tensor):
     ...     pass
     >>> type(facula.ones(2).as_subclass(Marked)).__name__
-    'Marked')");
+    'Marked')"_doc);
 }
 
 }  // namespace
@@ -439,24 +437,20 @@ FACULA_BINDINGS {
         Tensor made = pinned_if(pin_memory, tensor_from_data(data.ptr(), dtype, where));
         return with_grad(made, requires_grad);
       },
-      "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
-      "requires_grad"_a = false, "pin_memory"_a = false,
+      "data"_a.none(), nb::kw_only(), "dtype"_or_none, "device"_or_none, "requires_grad"_a = false,
+      "pin_memory"_a = false,
       R"(A new tensor with a copy of the data: a number, nested sequences of numbers, an array, a tensor.
 
 The dtype is inferred: int64 for ints, the default dtype for floats, bool, complex.
-
-Args:
     data: what is copied.
     dtype: the dtype of the result; None to infer it.
     device: where the result is made; None for that of a tensor, else the default device.
     requires_grad: whether operations on the result are recorded.
     pin_memory: whether the memory is page-locked, for copies to a GPU that are not waited for; has
         no effect where there is no GPU.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
-            [3, 4]]))");
+            [3, 4]]))"_doc);
   def_method(
       "new_tensor",
       [](const Tensor& x, nb::handle data, std::optional<DType> dtype,
@@ -465,19 +459,14 @@ Example:
                                           device ? device->device : x.device()),
                          requires_grad);
       },
-      "data"_a.none(), nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
-      "requires_grad"_a = false,
+      "data"_a.none(), nb::kw_only(), "dtype"_or_none, "device"_or_none, "requires_grad"_a = false,
       R"(A copy of the data as a tensor of this tensor's dtype and device.
-
-Args:
     data: what is copied: a number, nested sequences of numbers, an array, a tensor.
     dtype: the dtype of the result; None for that of this tensor.
     device: where the result is made; None for the device of this tensor.
     requires_grad: whether operations on the result are recorded.
-
-Example:
     >>> facula.zeros(2, dtype=facula.float64).new_tensor([1, 2])
-    tensor([1., 2.], dtype=torch.float64))");
+    tensor([1., 2.], dtype=torch.float64))"_doc);
 }
 
 }  // namespace facula

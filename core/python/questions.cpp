@@ -45,42 +45,30 @@ int64_t own_dim(const char* op, const Tensor& x, int64_t dim) {
 void bind_sizes(nb::module_& m) {
   def_op(
       m, "numel", [](const Tensor& x) { return x.numel(); }, R"(The number of elements.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.numel(facula.zeros(2, 3))
-    6)");
+    6)"_doc);
   def_method(
       "nelement", [](const Tensor& x) { return x.numel(); },
       R"(The number of elements; another name of numel().
-
-Example:
     >>> facula.zeros(2, 3).nelement()
-    6)");
+    6)"_doc);
   for (const char* name : {"dim", "ndimension"})
     def_method(
         name, [](const Tensor& x) { return x.dim(); }, R"(The number of dimensions.
-
-Example:
     >>> facula.zeros(2, 3).dim()
-    2)");
+    2)"_doc);
   def_method(
       "size",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
         if (dim) return nb::int_(x.size(own_dim("size", x, *dim)));
         return nb::steal(size_object(x.sizes()));
       },
-      "dim"_a.none() = nb::none(), R"(The shape, or the size of one dimension.
-
-Args:
+      "dim"_or_none, R"(The shape, or the size of one dimension.
     dim: the dimension whose size is wanted; None for the whole shape.
-
-Example:
     >>> x = facula.zeros(2, 3)
     >>> x.size(), x.size(-1)
-    (torch.Size([2, 3]), 3))");
+    (torch.Size([2, 3]), 3))"_doc);
   def_method(
       "stride",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
@@ -88,38 +76,28 @@ Example:
         nb::object size = nb::steal(size_object(x.strides()));
         return nb::tuple(nb::list(size));
       },
-      "dim"_a.none() = nb::none(),
+      "dim"_or_none,
       R"(The distances of neighbours along each dimension in memory, in elements.
-
-Args:
     dim: the dimension whose distance is wanted; None for a tuple with all of them.
-
-Example:
     >>> x = facula.zeros(2, 3)
     >>> x.stride(), x.t().stride()
-    ((3, 1), (1, 3)))");
+    ((3, 1), (1, 3)))"_doc);
   def_op(
       m, "is_same_size",
       [](const Tensor& x, const Tensor& other) { return x.sizes() == other.sizes(); }, "other"_a,
       R"(Whether two tensors have the same shape.
-
-Args:
     input: any tensor.
     other: the tensor to compare with.
-
-Example:
     >>> facula.is_same_size(facula.zeros(2), facula.zeros(3))
-    False)");
+    False)"_doc);
 }
 
 void bind_memory() {
   def_method(
       "storage_offset", [](const Tensor& x) { return x.offset(); },
       R"(The place of the first element in the storage, counted in elements.
-
-Example:
     >>> facula.zeros(2, 3)[1].storage_offset()
-    3)");
+    3)"_doc);
   def_method(
       "data_ptr",
       [](const Tensor& x) {
@@ -127,36 +105,26 @@ Example:
         return reinterpret_cast<uintptr_t>(has_elements ? x.address() : nullptr);
       },
       R"(The address of the first element in memory; 0 for a tensor without elements.
-
-Example:
     >>> x = facula.zeros(2)
     >>> x[1:].data_ptr() - x.data_ptr()
-    4)");
+    4)"_doc);
   def_method(
       "element_size", [](const Tensor& x) { return x.itemsize(); },
       R"(The number of bytes of one element.
-
-Example:
     >>> facula.zeros(2, dtype=facula.float64).element_size()
-    8)");
+    8)"_doc);
   def_method(
       "is_contiguous", [](const Tensor& x, MemoryFormat format) { return x.is_contiguous(format); },
       nb::kw_only(), "memory_format"_a = MemoryFormat::Contiguous,
       R"(Whether the elements lie in memory in the order of a format, without gaps.
-
-Args:
     memory_format: the order that is asked about; by default that of the dimensions.
-
-Example:
     >>> facula.zeros(2, 3).t().is_contiguous()
-    False)");
+    False)"_doc);
   def_method(
       "get_device", [](const Tensor& x) { return int(x.device().index); },
       R"(The number of the CUDA device that holds the tensor; -1 for the CPU.
-
-Example:
     >>> facula.zeros(2).get_device()
-    -1)");
+    -1)"_doc);
   def_method(
       "is_set_to",
       [](const Tensor& x, const Tensor& y) {
@@ -164,14 +132,10 @@ Example:
                x.strides() == y.strides();
       },
       "tensor"_a, R"(Whether two tensors are the same view of the same storage.
-
-Args:
     tensor: the tensor to compare with.
-
-Example:
     >>> x = facula.zeros(2, 3)
     >>> x.is_set_to(x.view(2, 3)), x.is_set_to(x.clone())
-    (True, False))");
+    (True, False))"_doc);
 }
 
 void bind_dtypes(nb::module_& m) {
@@ -181,45 +145,29 @@ void bind_dtypes(nb::module_& m) {
         return result_type({a.tensor, b.tensor});
       },
       "tensor1"_a, "tensor2"_a, R"(The dtype of the result of arithmetic with two operands.
-
-Args:
     tensor1: a tensor or a number.
     tensor2: a tensor or a number.
-
-Example:
     >>> facula.result_type(facula.tensor([1, 2]), 1.0)
-    torch.float32)");
+    torch.float32)"_doc);
   def_op(
       m, "is_floating_point", [](const Tensor& x) { return is_floating_kind(x.dtype()); },
       R"(Whether the dtype is a floating-point type.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.is_floating_point(facula.tensor([1, 2]))
-    False)");
+    False)"_doc);
   def_op(
       m, "is_complex", [](const Tensor& x) { return is_complex_kind(x.dtype()); },
       R"(Whether the dtype is complex.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.is_complex(facula.tensor([1j]))
-    True)");
+    True)"_doc);
   def_op(
       m, "is_signed",
       [](const Tensor& x) { return x.dtype() != DType::Bool && !is_unsigned(x.dtype()); },
       R"(Whether the dtype has negative values.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.is_signed(facula.zeros(2, dtype=facula.uint8))
-    False)");
+    False)"_doc);
 }
 
 }  // namespace
@@ -232,13 +180,9 @@ FACULA_BINDINGS {
   def_state(
       m, "is_tensor", [](nb::handle object) { return is_tensor(object.ptr()); }, "obj"_a.none(),
       R"(Whether the object is a tensor.
-
-Args:
     obj: any object.
-
-Example:
     >>> facula.is_tensor([1, 2])
-    False)");
+    False)"_doc);
   def_op(
       m, "is_nonzero",
       [](const Tensor& x) {
@@ -246,20 +190,14 @@ Example:
         return item(x).to_bool();
       },
       R"(Whether the only element is not zero.
-
-Args:
     input: a tensor of one element.
-
-Example:
     >>> facula.is_nonzero(facula.tensor([0.0]))
-    False)");
+    False)"_doc);
   def_method(
       "item", [](const Tensor& x) { return item(x); },
       R"(The value of a tensor with one element, as a Python number.
-
-Example:
     >>> facula.tensor([2.5]).item()
-    2.5)");
+    2.5)"_doc);
   def_method(
       "tolist",
       [](const Tensor& x) {
@@ -270,10 +208,8 @@ Example:
         });
       },
       R"(The values as nested lists of Python numbers; a number for a 0-d tensor.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).tolist()
-    [[1, 2], [3, 4]])");
+    [[1, 2], [3, 4]])"_doc);
 }
 
 }  // namespace facula

@@ -133,12 +133,10 @@ PyObject* saved_attribute(Node* node, const char* name) {
 
 FACULA_BINDINGS {
   nb::class_<RawSaved>(m, "_SavedTensor", R"(A tensor that a node keeps for its derivative.
-
-Example:
     >>> x = facula.ones(2, requires_grad=True)
     >>> y = x.exp()
     >>> y.grad_fn._raw_saved_result.unpack()
-    tensor([2.7183, 2.7183], grad_fn=<ExpBackward0>))")
+    tensor([2.7183, 2.7183], grad_fn=<ExpBackward0>))"_doc)
       .def(
           "register_hooks",
           [](RawSaved& self, nb::handle pack, nb::handle unpack) {

@@ -219,10 +219,8 @@ void bind_size() {
   def_storage_method(
       "nbytes", [](nb::handle self) { return checked_storage("nbytes", self)->nbytes(); },
       R"(The number of bytes.
-
-Example:
     >>> facula.zeros(2, 3).untyped_storage().nbytes()
-    24)");
+    24)"_doc);
   def_storage_method(
       "__sizeof__",
       [](nb::handle self) {
@@ -236,19 +234,15 @@ Example:
         return reinterpret_cast<uintptr_t>(checked_storage("data_ptr", self)->data());
       },
       R"(The address of the first byte in memory.
-
-Example:
     >>> x = facula.zeros(2)
     >>> x.untyped_storage().data_ptr() == x.data_ptr()
-    True)");
+    True)"_doc);
   def_storage_method(
       "resizable",
       [](nb::handle self) { return checked_storage("resizable", self)->is_resizable(); },
       R"(Whether resize_() is allowed: memory that other libraries own or look at keeps its size.
-
-Example:
     >>> facula.zeros(2).untyped_storage().resizable()
-    True)");
+    True)"_doc);
   def_storage_method(
       "resize_",
       [](nb::object self, int64_t size) {
@@ -257,13 +251,9 @@ Example:
         return self;
       },
       "size"_a, R"(Changes the number of bytes of the storage; what fits is kept.
-
-Args:
     size: the new number of bytes.
-
-Example:
     >>> facula.UntypedStorage(4).resize_(8).nbytes()
-    8)");
+    8)"_doc);
 }
 
 void bind_sharing(nb::module_& m) {
@@ -287,10 +277,8 @@ void bind_sharing(nb::module_& m) {
         return storage->device().is_cuda() || is_shared(*storage);
       },
       R"(Whether other processes can use the memory: shared memory, or that of a CUDA device.
-
-Example:
     >>> facula.zeros(2).untyped_storage().is_shared()
-    False)");
+    False)"_doc);
   def_storage_method(
       "_share",
       [](nb::handle self, bool by_descriptor) {
@@ -324,26 +312,19 @@ FACULA_BINDINGS {
   def_method(
       "untyped_storage", [](const Tensor& x) { return nb::steal(storage_object(x.storage())); },
       R"(The memory that the tensor looks at, the same object for all of its views.
-
-Example:
     >>> x = facula.ones(2, 3)
     >>> x.t().untyped_storage() is x.untyped_storage()
-    True)");
+    True)"_doc);
   def_method(
-      "set_", &set_, "source"_a.none() = nb::none(), "storage_offset"_a = 0,
-      "size"_a.none() = nb::none(), "stride"_a.none() = nb::none(),
+      "set_", &set_, "source"_or_none, "storage_offset"_a = 0, "size"_or_none, "stride"_or_none,
       R"(Looks at the memory of another tensor or of a storage from now on; a storage that is too small grows.
-
-Args:
     source: a tensor or a storage; None for no memory at all.
     storage_offset: where the tensor begins in the storage, in elements; needs ``size``.
     size: the new shape; None for that of a source tensor, or a vector of all that a storage holds.
     stride: the distances of neighbours along each dimension, in elements; None for no gaps.
-
-Example:
     >>> x = facula.arange(4)
     >>> facula.tensor([], dtype=facula.int64).set_(x.untyped_storage(), 1, (3,))
-    tensor([1, 2, 3]))");
+    tensor([1, 2, 3]))"_doc);
   m.def("_tensor_over", &tensor_over, "storage"_a, "dtype"_a, "storage_offset"_a, "size"_a,
         "stride"_a);
 }

@@ -8,6 +8,7 @@
 #include "autograd/node.h"
 #include "base/warning.h"
 #include "bind/bind.h"
+#include "bind/count.h"
 #include "ops/ops.h"
 #include "python/interop.h"
 #include "python/new_tensor.h"
@@ -296,7 +297,7 @@ PyObject* tensor_view(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObj
     }
     sizes.resize(n);
     for (Py_ssize_t i = 0; i < n; ++i)
-      check_type(index_from_object(args[i], sizes[i]),
+      check_type(count_from_object(args[i], sizes[i]),
                  "view: expected ints, one tuple of ints or a dtype, got ",
                  Py_TYPE(args[i])->tp_name, " as argument ", i, ".");
     return view(x, sizes).release();
@@ -311,23 +312,19 @@ PyMethodDef methods[] = {
      R"(Another shape over the same memory, or the same bytes in another dtype; never copies.
 
 One size may be -1. Raises where the strides do not allow it: reshape() copies then.
-
-Example:
     >>> facula.arange(4).view(2, -1)
     tensor([[0, 1],
-            [2, 3]]))"},
+            [2, 3]]))"_doc},
     {"__torch_function__",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(default_torch_function)),
      METH_CLASS | METH_VARARGS | METH_KEYWORDS,
      R"(What a subclass does with operations unless it says otherwise: keep its type.
 
 The function runs as for plain tensors; tensors among its results become objects of the class.
-
-Example:
     >>> class Marked(facula.Tensor):
     ...     pass
     >>> type(facula.ones(2).as_subclass(Marked) + 1).__name__
-    'Marked')"},
+    'Marked')"_doc},
     {"__init_subclass__",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(init_subclass)),
      METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
@@ -475,13 +472,11 @@ void bind_tensor_type(nb::module_& m) {
            R"(A multi-dimensional array of one dtype: a strided view of a storage, with autograd.
 
 ``facula.tensor`` makes one of numbers; functions such as ``facula.zeros`` make one of a shape.
-
-Example:
     >>> x = facula.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad
     tensor([[2., 4.],
-            [6., 8.]]))")},
+            [6., 8.]]))"_doc)},
       {Py_nb_bool, slot<tensor_bool>()},
       {Py_nb_int, slot<tensor_int>()},
       {Py_nb_float, slot<tensor_float>()},

@@ -102,13 +102,9 @@ void make_size_type(nb::module_& m) {
       {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
       {Py_tp_methods, methods},
       {Py_tp_doc, const_cast<char*>(R"(The shape of a tensor: a tuple of ints.
-
-Args:
     iterable: the sizes, ints that are not negative.
-
-Example:
     >>> facula.zeros(2, 3).shape, facula.Size([2, 3]).numel()
-    (torch.Size([2, 3]), 6))")},
+    (torch.Size([2, 3]), 6))"_doc)},
       {0, nullptr}};
   static PyType_Spec spec = {"facula.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   size_type = reinterpret_cast<PyTypeObject*>(
@@ -170,10 +166,8 @@ namespace {
 
 void bind_dtype(nb::module_& m) {
   nb::class_<DTypeObject> dtype(m, "dtype", R"(The type of a tensor's elements.
-
-Example:
     >>> facula.tensor([1, 2]).dtype, facula.float64.itemsize
-    (torch.int64, 8))");
+    (torch.int64, 8))"_doc);
   dtype
       .def("__repr__",
            [](const DTypeObject& t) { return std::string("torch.") + dtype_name(t.value); })
@@ -181,17 +175,13 @@ Example:
       .def(
           "to_real", [](const DTypeObject& t) { return to_real_dtype(t.value); },
           R"(The dtype of the real and imaginary parts of a complex type; any other type itself.
-
-Example:
     >>> facula.complex64.to_real()
-    torch.float32)")
+    torch.float32)"_doc)
       .def(
           "to_complex", [](const DTypeObject& t) { return to_complex_dtype(t.value); },
           R"(The complex dtype whose parts hold the values of this type; a complex type itself.
-
-Example:
     >>> facula.float64.to_complex()
-    torch.complex128)")
+    torch.complex128)"_doc)
       .def_prop_ro("itemsize", [](const DTypeObject& t) { return item_size(t.value); })
       .def_prop_ro("is_floating_point",
                    [](const DTypeObject& t) { return is_floating_kind(t.value); })
@@ -217,10 +207,8 @@ void bind_device(nb::module_& m) {
       R"(Where a tensor lives: ``device('cpu')``, ``device('cuda:1')``, ``device('cuda', 1)``.
 
 Tensors on ``device('meta')`` have a shape and a dtype, but no elements.
-
-Example:
     >>> facula.device("cuda:1").index, facula.zeros(2).device.type
-    (1, 'cpu'))")
+    (1, 'cpu'))"_doc)
       .def(
           "__init__", [](Device* self, DeviceArg arg) { new (self) Device(arg.device); },
           "device"_a)
@@ -235,7 +223,7 @@ Example:
                   *index, ".");
             self->index = static_cast<int8_t>(*index);
           },
-          "type"_a, "index"_a = nb::none())
+          "type"_a, "index"_or_none)
       .def(
           "__init__",
           [](Device*, nb::handle other) {
@@ -295,10 +283,8 @@ void bind_layouts(nb::module_& m) {
 
 ``strided``: all of them, at constant distances. ``sparse_coo`` and its kin keep those that are not
 zero, with their places.
-
-Example:
     >>> facula.ones(2).layout, facula.ones(2).to_sparse().layout
-    (torch.strided, torch.sparse_coo))");
+    (torch.strided, torch.sparse_coo))"_doc);
   layout.def("__repr__", [](const LayoutObject& self) { return std::string("torch.") + self.name; })
       .def("__reduce__", [](const LayoutObject& self) { return self.name; });
   for (const char* name :
@@ -306,11 +292,9 @@ Example:
     m.attr(name) = nb::cast(LayoutObject{name});
 
   nb::enum_<MemoryFormat>(m, "memory_format", R"(The order in which the elements of a tensor lie.
-
-Example:
     >>> x = facula.zeros(1, 3, 4, 4, memory_format=facula.channels_last)
     >>> x.stride()
-    (48, 1, 12, 3))")
+    (48, 1, 12, 3))"_doc)
       .value("contiguous_format", MemoryFormat::Contiguous)
       .value("preserve_format", MemoryFormat::Preserve)
       .value("channels_last", MemoryFormat::ChannelsLast)
@@ -323,69 +307,49 @@ Example:
 void bind_promotion(nb::module_& m) {
   m.def("promote_types", &promote_types, "type1"_a, "type2"_a,
         R"(The smallest dtype that the values of two dtypes can be converted to.
-
-Args:
     type1: one dtype.
     type2: the other dtype.
-
-Example:
     >>> facula.promote_types(facula.int64, facula.float16)
-    torch.float16)");
+    torch.float16)"_doc);
   m.def(
       "can_cast", &can_cast, "from_"_a, "to"_a,
       R"(Whether a conversion keeps the category: bool, integers, floating point, complex, upwards only.
-
-Args:
     from_: the dtype that is converted.
     to: the dtype that is converted to.
-
-Example:
     >>> facula.can_cast(facula.int64, facula.float32)
     True
     >>> facula.can_cast(facula.float32, facula.int64)
-    False)");
+    False)"_doc);
 }
 
 void bind_defaults(nb::module_& m) {
   def_state(m, "get_default_dtype", &get_default_dtype,
             R"(The dtype of new floating-point tensors for which none is named.
-
-Example:
     >>> facula.get_default_dtype()
-    torch.float32)");
+    torch.float32)"_doc);
   def_state(
       m, "set_default_dtype", [](DType d) { set_default_dtype(d); }, "d"_a,
       R"(Sets the dtype of new floating-point tensors for which none is named.
-
-Args:
     d: a floating-point dtype.
-
-Example:
     >>> facula.set_default_dtype(facula.float64)
     >>> facula.zeros(2).dtype
     torch.float64
-    >>> facula.set_default_dtype(facula.float32))");
+    >>> facula.set_default_dtype(facula.float32))"_doc);
   def_state(m, "get_default_device", &default_device,
             R"(The device of new tensors for which none is named.
-
-Example:
     >>> facula.get_default_device()
-    device(type='cpu'))");
+    device(type='cpu'))"_doc);
   def_state(
       m, "set_default_device",
       [](std::optional<DeviceArg> device) { choose_device(device ? device->device : Device{}); },
       "device"_a.none(), R"(Sets the device of new tensors for which none is named; None is the CPU.
 
 ``with facula.device(...):`` does so for a block.
-
-Args:
     device: where new tensors are made from now on.
-
-Example:
     >>> facula.set_default_device("cpu")
     >>> with facula.device("cpu"):
     ...     facula.zeros(2).device
-    device(type='cpu'))");
+    device(type='cpu'))"_doc);
 }
 
 }  // namespace

@@ -293,8 +293,8 @@ FACULA_BINDINGS {
       },
       "handle"_a);
   nb::class_<Observer>(m, "_Observer", "Calls functions before and after operations.")
-      .def(nb::init<nb::object, nb::object, nb::object>(), "after"_a.none(),
-           "before"_a.none() = nb::none(), "names"_a.none() = nb::none())
+      .def(nb::init<nb::object, nb::object, nb::object>(), "after"_a.none(), "before"_or_none,
+           "names"_or_none)
       .def("start",
            [](nb::handle self) {
              seam::add_watcher(&nb::cast<Observer&>(self));

@@ -14,6 +14,7 @@ from facula import _core
 from facula._core import Generator as Generator
 from facula._core import Size as Size
 from facula._core import Tensor as TensorBase
+from facula._core import _current_graph_task_id as _current_graph_task_id
 from facula._core import _disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from facula._core import _disabled_torch_function_impl as _disabled_torch_function_impl
 from facula._core import device as device
@@ -44,6 +45,11 @@ Graph = refusing_class("torch._C.Graph", _NO_GRAPH)
 Node = refusing_class("torch._C.Node", _NO_GRAPH)
 Value = refusing_class("torch._C.Value", _NO_GRAPH)
 ScriptMethod = refusing_class("torch._C.ScriptMethod", _NO_GRAPH)
+
+
+def _show_config() -> str:
+    """The build, as ``torch.__config__.show()`` says it."""
+    return str(facula.__config__.show())
 
 
 def _is_tracing() -> bool:

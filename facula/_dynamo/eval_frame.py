@@ -1,4 +1,4 @@
-"""The module that ``compile`` gives for a module."""
+"""The module that ``compile`` gives for a module, and what programs ask before they call it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Any
 
 from facula.nn.modules.module import Module
 
-__all__ = ["OptimizedModule"]
+__all__ = ["OptimizedModule", "is_dynamo_supported"]
+
+
+def is_dynamo_supported() -> bool:
+    """Whether ``compile`` can be called: it gives what it is given, which always works."""
+    return True
 
 
 class OptimizedModule(Module):

@@ -29,7 +29,7 @@ class FunctionalModuleWithBuffers(Module):
     Args:
         stateless_model: the module whose ``forward`` is called.
         param_names: the names of the parameters, in the order in which a call gives them.
-        buffer_names: the same for the buffers.
+        buffer_names: the names of the buffers, in the order in which a call gives them.
 
     Example:
         >>> f, params, buffers = make_functional_with_buffers(facula.nn.BatchNorm1d(2).eval())

@@ -17,11 +17,13 @@ __all__ = [
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool3d",
     "_convolution",
+    "_grouped_mm",
     "_local_scalar_dense",
     "_log_softmax",
     "_log_softmax_backward_data",
     "_pin_memory",
     "_scaled_dot_product_flash_attention_for_cpu",
+    "_shape_as_tensor",
     "_softmax",
     "_softmax_backward_data",
     "_sparse_addmm",
@@ -29,6 +31,7 @@ __all__ = [
     "_unsafe_view",
     "alias",
     "binary_cross_entropy",
+    "elu",
     "huber_loss",
     "index",
     "mse_loss",
@@ -108,6 +111,22 @@ def _local_scalar_dense(self: Tensor) -> Any:
     return self.item()
 
 
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """The sizes of the dimensions, on the CPU."""
+    return facula.tensor(self.shape, dtype=facula.int64, device="cpu")
+
+
+def _grouped_mm(
+    self: Tensor,
+    mat2: Tensor,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: facula.dtype | None = None,
+) -> Tensor:
+    """``nn.functional.grouped_mm`` before it had a public name."""
+    return functional.grouped_mm(self, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
+
+
 def sym_size(self: Tensor, dim: int) -> int:
     """The length of a dimension."""
     return self.shape[dim]
@@ -121,6 +140,14 @@ def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     """``log_softmax``, of half precision in float32 where that is asked for."""
     return facula.log_softmax(self, dim, dtype=facula.float32 if half_to_float else None)
+
+
+def elu(self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+    """``elu`` with two more factors, of which SELU has the first."""
+    if scale == 1 and input_scale == 1:
+        return functional.elu(self, alpha)
+    below = facula.expm1(self * input_scale) * alpha
+    return facula.where(self > 0, self, below) * scale
 
 
 def threshold_backward(grad_output: Tensor, self: Tensor, threshold: float) -> Tensor:

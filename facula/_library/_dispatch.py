@@ -1,9 +1,9 @@
 """``__torch_dispatch__``: the operations of programs as those of PyTorch's core, ``aten``.
 
 Modes and classes with ``__torch_dispatch__`` are asked at the seam, where every operation of the
-core enters. What they are told is the overload of ``aten`` that PyTorch would run, with arguments
-in the order of its schema and defaults left out. An operation that PyTorch composes of others is
-told as those, by a rule of :mod:`facula._library._parts`, or as what it is composed of here.
+core enters. They see the overload of ``aten`` that PyTorch would run, with arguments in the order
+of its schema and defaults left out. In the place of an operation that PyTorch composes of others
+they see those, which a rule of :mod:`facula._library._parts` calls, or what it is composed of here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from facula import _core, return_types
 from facula._core import Tensor
 from facula._library import _aten, _parts
 from facula._library._aten import REDUCTIONS
-from facula._library._schemas import told_overloads
+from facula._library._schemas import dispatched_overloads, schema_of
 from facula._library.operators import OpOverload, OpOverloadPacket, _find_aten, namespace
 from facula._library.schema import Argument, FunctionSchema, fits
 from facula._transform import map_tensors, name_of, tensors_in
@@ -26,7 +26,8 @@ from facula.autograd.function import Function
 
 __all__ = ["ask_classes", "ask_mode", "push_mode"]
 
-Tell = Callable[..., Any]  # tell(overload, *args, **kwargs): what a rule has somebody asked for
+# dispatch(overload, *args, **kwargs): the answer of a ``__torch_dispatch__``.
+Dispatch = Callable[..., Any]
 
 # Operations that take a number for a tensor also where there is an overload for numbers.
 _TAKE_NUMBERS = {
@@ -55,25 +56,25 @@ _NOTHING: Any = object()
 def ask_mode(mode: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The answer of a mode that is out of the way: what it calls goes to the next one."""
 
-    def tell(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         types = tuple(type(x) for x in _asked(args, kwargs))
         return mode.__torch_dispatch__(op, types, args, kwargs)
 
-    def tell_of_part(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    def dispatch_part(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         _core._pop_torch_function_mode()
         try:
-            return tell(op, *args, **kwargs)
+            return dispatch(op, *args, **kwargs)
         finally:
             push_mode(mode)
 
-    def in_parts(function: Callable[[Tell], Any]) -> Any:
+    def in_parts(function: Callable[[Dispatch], Any]) -> Any:
         push_mode(mode)
         try:
-            return function(tell_of_part)
+            return function(dispatch_part)
         finally:
             _core._pop_torch_function_mode()
 
-    return _translated(func, args, kwargs, tell, in_parts, func)
+    return _translated(func, args, kwargs, dispatch, in_parts, func)
 
 
 def ask_classes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -89,7 +90,7 @@ def ask_classes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
     # The view of a wrapper that is written to has no base here: the wrapper gets the history too.
     if func.__name__ == "__setitem__":
-        return _write(_parts._aten("copy_"), args, kwargs, answer)
+        return _write(_parts.aten("copy_"), args, kwargs, answer)
     return answer()
 
 
@@ -130,7 +131,19 @@ def _ask(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
     if _is_in_place(op) and args and isinstance(args[0], Tensor):
         return _write(op, args, kwargs, answer)
-    return _without_gradient(op, args, kwargs, answer())
+    result = _without_gradient(op, args, kwargs, answer())
+    if _is_view(op):
+        for x in tensors_in([result]):
+            if hasattr(x, "_wrapper_strides"):
+                vars(x)["_wrapper_base"] = args[0]
+    return result
+
+
+@functools.cache
+def _is_view(op: OpOverload) -> bool:
+    """Whether a write to the result changes the first argument, history included."""
+    schema = schema_of(op._opname, op._overloadname) or ""
+    return "(Tensor(a) " in schema and op._opname != "detach"
 
 
 def _write(op: OpOverload, args: Any, kwargs: Any, answer: Callable[[], Any]) -> Tensor:
@@ -149,6 +162,10 @@ def _write(op: OpOverload, args: Any, kwargs: Any, answer: Callable[[], Any]) ->
         return _core._resume(Tensor.detach_, (written,), {})  # type: ignore[no-any-return]
     if written.grad_fn is history:  # else the class passed the operation on, which was recorded
         _without_gradient(op, args, kwargs, written, is_written=True)
+        base = getattr(written, "_wrapper_base", None)
+        while base is not None:
+            _without_gradient(op, (base, *args), kwargs, base, is_written=True)
+            base = getattr(base, "_wrapper_base", None)
     return written
 
 
@@ -207,35 +224,37 @@ def _without_gradient(
     return map_tensors(lambda x: recorded.get(id(x), x), result)
 
 
-# ---- what they are told
+# ---- which overload they see
 
 
 def _translated(
     func: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    tell: Tell,
-    in_parts: Callable[[Callable[[Tell], Any]], Any],
+    dispatch: Dispatch,
+    in_parts: Callable[[Callable[[Dispatch], Any]], Any],
     as_it_is: Callable[..., Any],
 ) -> Any:
     name = name_of(func)
-    is_property = name.endswith(("__get__", "__set__"))
-    if name in _parts.QUESTIONS or (is_property and name not in _parts.RULES):
+    is_question = name in _parts.QUESTIONS or name.endswith(("__get__", "__set__"))
+    if is_question and name not in _parts.RULES:
         return as_it_is(*args, **kwargs)
     if isinstance(func, _core._Operation) and func not in _composed_operations():
-        return in_parts(lambda tell: _core._resume(func, args, kwargs))
+        return in_parts(lambda dispatch: _core._resume(func, args, kwargs))
     if kwargs.get("out", _NOTHING) is None:
         del kwargs["out"]
     rule = _parts.RULES.get(name) if "out" not in kwargs else None
     if rule is not None and _takes(rule, args, kwargs):
-        result = in_parts(lambda tell: rule(tell, *args, **kwargs))
+        result = in_parts(lambda dispatch: rule(dispatch, *args, **kwargs))
         if result is not NotImplemented:
             return result
+    if is_question:
+        return as_it_is(*args, **kwargs)
     own_name = _own_name(func, name)
     op, given, named = _chosen(own_name, args, kwargs)
     if op is not None:
-        return _as_of_python(own_name, tell(op, *given, **named))
-    return tell(_overload_of(func, own_name), *args, **kwargs)
+        return _as_of_python(own_name, dispatch(op, *given, **named))
+    return dispatch(_overload_of(func, own_name), *args, **kwargs)
 
 
 def _takes(rule: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -262,9 +281,9 @@ def _own_name(func: Any, name: str) -> str:
     """The name in ``aten``: ``linalg_inv``, and ``mse_loss`` for the core's ``_mse_loss``."""
     module = getattr(func, "__module__", None) or ""
     for chapter in ("linalg", "fft"):
-        if module.startswith(f"facula.{chapter}") and told_overloads(f"{chapter}_{name}"):
+        if module.startswith(f"facula.{chapter}") and dispatched_overloads(f"{chapter}_{name}"):
             return f"{chapter}_{name}"
-    if name.startswith("_") and not name.startswith("__") and not told_overloads(name):
+    if name.startswith("_") and not name.startswith("__") and not dispatched_overloads(name):
         return name[1:]
     return name
 
@@ -273,7 +292,7 @@ def _chosen(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[OpOverload | None, list[Any], dict[str, Any]]:
     """The overload that takes these arguments, and they in its form."""
-    overloads = told_overloads(name)
+    overloads = dispatched_overloads(name)
     packet = getattr(namespace("aten"), name, None) if overloads else None
     for overload in overloads if packet is not None else ():
         op: OpOverload = getattr(packet, overload)
@@ -368,7 +387,7 @@ def _is_default(argument: Argument, values: dict[str, Any]) -> bool:
 
 @functools.cache
 def _composed_operations() -> set[Any]:
-    """Operations composed in Python that are told as they are, or have a rule."""
+    """Operations composed in Python that have an overload or a rule of their own."""
     import facula
     from facula.nn import functional
 
@@ -381,7 +400,7 @@ def _composed_operations() -> set[Any]:
             is_front = hasattr(_core, name) or hasattr(_core, f"_{name}")
             is_other = place is functional and _find_aten(name) is not function
             own_name = _own_name(function, name)
-            is_told = name in _parts.RULES or (told_overloads(own_name) and not is_other)
-            if is_told and not is_front:
+            has_overload = dispatched_overloads(own_name) and not is_other
+            if (has_overload or name in _parts.RULES) and not is_front:
                 found.add(function)
     return found

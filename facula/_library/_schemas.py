@@ -6,7 +6,7 @@ from facula._library._overloads import overloads_of
 
 # What operations that make tensors take, for which $options stands below.
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
-# Parameters and results, and the operations that have them, of which a mode is told. The overload
+# Parameters and results, and the operations that have them, which modes see. The overload
 # "default" has no name.
 _SIGNATURES = {
     (
@@ -746,7 +746,7 @@ _SIGNATURES = {
     "(int window_length, bool periodic, float beta, *, $options) -> Tensor": "kaiser_window.beta",
     "(str filename, bool? shared=None, int? size=0, *, $options) -> Tensor": "from_file",
 }
-# Those of operations that are composed of others, of which a mode is told instead.
+# Those of operations that are composed of others, which modes see instead.
 _COMPOSED = {
     "(Tensor input, float p, bool train) -> Tensor": (
         "alpha_dropout dropout feature_alpha_dropout feature_dropout"
@@ -797,8 +797,8 @@ def _by_name(signatures: dict[str, str]) -> dict[str, str]:
     }
 
 
-_TOLD = _by_name(_SIGNATURES)
-_ALL = {**_by_name(_COMPOSED), **_TOLD}
+_DISPATCHED = _by_name(_SIGNATURES)
+_ALL = {**_by_name(_COMPOSED), **_DISPATCHED}
 
 
 def _full_name(name: str, overload: str) -> str:
@@ -810,6 +810,6 @@ def schema_of(name: str, overload: str) -> str | None:
     return _ALL.get(_full_name(name, overload))
 
 
-def told_overloads(name: str) -> list[str]:
-    """The overloads of an operation of ``aten`` that modes are told of, in the order of choice."""
-    return [o for o in overloads_of(name) if _full_name(name, o) in _TOLD]
+def dispatched_overloads(name: str) -> list[str]:
+    """The overloads of an operation of ``aten`` that modes see, in the order of choice."""
+    return [o for o in overloads_of(name) if _full_name(name, o) in _DISPATCHED]

@@ -235,6 +235,12 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: expected r >= 0, got {r}.")
     if r == 0:
         return input.new_empty(0)
+    n_rows = math.comb(input.numel() + (r - 1 if with_replacement else 0), r)
+    if n_rows * r >= 2**32:
+        raise RuntimeError(
+            f"combinations: there are {n_rows} combinations of {r} elements of "
+            f"{input.numel()}, too many for a tensor of all."
+        )
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = [index for row in choose(builtins.range(input.numel()), r) for index in row]
     index = _core.tensor(rows, dtype=_core.int64, device=input.device)

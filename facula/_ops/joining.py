@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,6 +115,8 @@ def tensor_split(
                 f"{sections.dtype} {tuple(sections.shape)}."
             )
         sections = sections.tolist()
+    if not isinstance(sections, int) and hasattr(sections, "__index__"):  # a number of NumPy's
+        sections = operator.index(sections)
     if isinstance(sections, int):
         if sections <= 0:
             raise RuntimeError(

@@ -1,8 +1,9 @@
-"""Other operations: distances, bounded norms, and covariances."""
+"""Other operations: distances, grids, bounded norms, and covariances."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from facula import _core
@@ -176,6 +177,46 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     length1 = x1.norm(2, dim, keepdim=True).clamp_min(eps)
     length2 = x2.norm(2, dim, keepdim=True).clamp_min(eps)
     return ((x1 / length1) * (x2 / length2)).sum(dim)
+
+
+@operation
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """The places that a linear map gives, see :func:`facula.nn.functional.affine_grid`.
+
+    Args:
+        theta: the maps, ``(N, 2, 3)`` or ``(N, 3, 4)``.
+        size: the shape of the images that are sampled at the places.
+        align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
+
+    Example:
+        >>> theta = facula.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> facula.affine_grid_generator(theta, (1, 1, 1, 2), True)
+        tensor([[[[-1.,  0.],
+                  [ 1.,  0.]]]])
+    """
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise RuntimeError(
+            f"affine_grid_generator: expected a size of 4 or 5 numbers, got {tuple(size)}."
+        )
+    if tuple(theta.shape) != (size[0], n, n + 1):
+        raise RuntimeError(
+            f"affine_grid_generator: expected theta {(size[0], n, n + 1)} for the size "
+            f"{tuple(size)}, got {tuple(theta.shape)}."
+        )
+    spatial = tuple(size[2:])
+    columns = [theta.new_ones(()).expand(spatial)]
+    for dim, length in enumerate(spatial):
+        line = theta.new_zeros(length)
+        if length > 1:
+            line = _core.linspace(-1, 1, length, dtype=theta.dtype, device=theta.device)
+        if not align_corners:
+            # Two roundings, as in PyTorch: the last bit decides which pixel is the nearest.
+            line = line * (length - 1) / length
+        shape = [length if d == dim else 1 for d in range(n)]
+        columns.insert(0, line.reshape(shape).expand(spatial))
+    base = _core.stack(columns, -1).reshape(1, -1, n + 1).expand(size[0], -1, -1)
+    return base.matmul(theta.transpose(1, 2)).reshape(size[0], *spatial, n)
 
 
 @operation(method=True, in_place=True)

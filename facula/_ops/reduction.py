@@ -159,6 +159,128 @@ def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -
     return x.narrow(dim, x.size(dim) - n_steps, n_steps) - x.narrow(dim, 0, n_steps)
 
 
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@operation(method=True)
+@looks_at_values
+def quantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The value below which a share ``q`` of the elements lies.
+
+    Args:
+        input: the elements, float32 or float64.
+        q: a probability, or a vector of them, which becomes the first dimension of the result.
+        dim: the dimension to look along; all elements by default.
+        keepdim: whether to keep the reduced dimensions with size 1.
+        interpolation: what to give for a place between two elements: ``"linear"``, ``"lower"``,
+            ``"higher"``, ``"midpoint"`` or ``"nearest"``.
+        out: where to put the result.
+
+    Example:
+        >>> facula.quantile(facula.tensor([0.0, 1.0, 2.0]), 0.25)
+        tensor(0.5000)
+    """
+    return into("quantile", out, _quantile("quantile", input, q, dim, keepdim, interpolation))
+
+
+@operation(method=True)
+@looks_at_values
+def nanquantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+    out: Tensor | None = None,
+) -> Tensor:
+    """The value below which a share ``q`` of the elements that are not NaN lies.
+
+    Args:
+        input: the elements, float32 or float64.
+        q: a probability, or a vector of them, which becomes the first dimension of the result.
+        dim: the dimension to look along; all elements by default.
+        keepdim: whether to keep the reduced dimensions with size 1.
+        interpolation: what to give for a place between two elements: ``"linear"``, ``"lower"``,
+            ``"higher"``, ``"midpoint"`` or ``"nearest"``.
+        out: where to put the result.
+
+    Example:
+        >>> facula.nanquantile(facula.tensor([0.0, facula.nan, 2.0]), 0.5)
+        tensor(1.)
+    """
+    return into("nanquantile", out, _quantile("nanquantile", input, q, dim, keepdim, interpolation))
+
+
+def _quantile(
+    name: str,
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+) -> Tensor:
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(
+            f"{name}: expected 'linear', 'lower', 'higher', 'midpoint' or 'nearest' as "
+            f"interpolation, got '{interpolation}'."
+        )
+    given = f"{str(input.dtype).rpartition('.')[2]} {tuple(input.shape)}"
+    if input.dtype not in (_core.float32, _core.float64):
+        raise RuntimeError(f"{name}: expected an input of float32 or float64, got {given}.")
+    if not isinstance(q, Tensor):
+        q = _core.tensor(q, dtype=input.dtype, device=input.device)
+    if q.dim() > 1:
+        raise RuntimeError(f"{name}: expected a number or a vector as q, got {tuple(q.shape)}.")
+    if q.dtype != input.dtype:
+        raise RuntimeError(
+            f"{name}: expected q of the input's dtype, got {q.dtype} and {input.dtype}."
+        )
+    if input.numel() == 0:
+        raise RuntimeError(f"{name}: expected an input with elements, got {given}.")
+    is_wrong = (q.detach() < 0) | ~(q.detach() <= 1)
+    if not q.is_meta and is_wrong.any():
+        raise RuntimeError(
+            f"{name}: expected q from 0 to 1, got {q.detach()[is_wrong].flatten()[0].item():g}."
+        )
+    x = _lines_last(name, input, dim, keepdim)
+    # Where in the sorted lines the quantiles lie. NaN sorts last: the last place gives it.
+    values, order = x.detach().sort(-1)
+    last = x.size(-1) - 1
+    n_nan = values.isnan().sum(-1, True)
+    top = last - n_nan if name == "nanquantile" else last  # the rank of the largest number
+    is_nan = n_nan > last if name == "nanquantile" else n_nan > 0
+    rank = _core.where(is_nan, float(last), q.reshape(-1) * top).to(x.dtype)
+    rounded = rank.detach()
+    if interpolation in ("lower", "higher", "nearest"):
+        of_rank = {"lower": rounded.floor, "higher": rounded.ceil, "nearest": rounded.round}
+        rounded = of_rank[interpolation]()
+    low = rounded.floor()
+    y = x.gather(-1, order.gather(-1, low.long()))
+    if interpolation in ("linear", "midpoint"):
+        weight = rank - low if interpolation == "linear" else 0.5
+        y = y + weight * (x.gather(-1, order.gather(-1, rounded.ceil().long())) - y)
+    # The quantiles come first, then what is left of the input's shape.
+    return y.select(-1, 0) if q.dim() == 0 else y.permute(-1, *range(y.dim() - 1))
+
+
+def _lines_last(name: str, x: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The elements to put in order in the last dimension, before it the shape of one quantile."""
+    if dim is not None:
+        dim = wrap_dim(name, x, dim)
+        if x.dim():
+            return x.unsqueeze(-1).transpose(dim, -1) if keepdim else x.movedim(dim, -1)
+    return x.reshape(*(1,) * (x.dim() if keepdim else 0), -1)
+
+
 @operation(method=True)
 @looks_at_values
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -332,8 +333,9 @@ def repeat_interleave(
         return _repeated_indices(input, input.numel(), output_size)
     if dim is None:
         input, dim = input.reshape(-1), 0
-    if isinstance(repeats, int):
-        return _repeated_evenly(input, repeats, dim, output_size)
+    if not isinstance(repeats, Tensor):
+        n = repeats if isinstance(repeats, int) else operator.index(repeats)
+        return _repeated_evenly(input, n, dim, output_size)
     return input.index_select(dim, _repeated_indices(repeats, input.size(dim), output_size))
 
 

@@ -329,8 +329,8 @@ def clip(
 
     Args:
         x: the tensor, which alone gives the dtype of the result.
-        min: a number, or a tensor whose shape broadcasts with that of ``x``.
-        max: the same, for the other end.
+        min: the lower end, a number or a tensor whose shape broadcasts with that of ``x``.
+        max: the upper end, a number or a tensor whose shape broadcasts with that of ``x``.
 
     Example:
         >>> facula.array_api.clip(facula.tensor([-5, 0, 5]), -1, 1)

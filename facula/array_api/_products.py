@@ -17,7 +17,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
 
     Args:
         x1: matrices in the last two dimensions, or a vector.
-        x2: the same; the dimensions before the last two broadcast.
+        x2: matrices or a vector; the dimensions before the last two broadcast with those of ``x1``.
 
     Example:
         >>> facula.array_api.matmul(facula.tensor([[1, 2], [3, 4]]), facula.tensor([1, 1]))

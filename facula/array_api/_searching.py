@@ -236,7 +236,7 @@ def where(condition: Tensor, x1: Tensor | Number, x2: Tensor | Number, /) -> Ten
     Args:
         condition: True for an element of ``x1``, False for one of ``x2``.
         x1: a tensor whose shape broadcasts with the others, or a number if ``x2`` is a tensor.
-        x2: the same, for where the condition is false.
+        x2: a tensor whose shape broadcasts with the others, or a number if ``x1`` is a tensor.
 
     Example:
         >>> facula.array_api.where(facula.tensor([True, False]), facula.tensor([1, 2]), 0)

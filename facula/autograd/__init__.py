@@ -7,6 +7,7 @@ from typing import Any as _Any
 
 from facula.autograd import forward_ad, function, functional, grad_mode, graph
 from facula.autograd._backward import *
+from facula.autograd._backward import _is_checkpoint_valid
 from facula.autograd.anomaly_mode import *
 from facula.autograd.function import Function, NestedIOFunction
 from facula.autograd.grad_mode import *

@@ -170,3 +170,9 @@ def _batched_grad(
     if not rows:
         return tuple(_zeros_for(x, 0) for x in inputs)
     return tuple(None if c[0] is None else _core.stack(c) for c in zip(*rows, strict=True))
+
+
+# By PyTorch's name: packages with a checkpoint of their own ask for it in backward.
+def _is_checkpoint_valid() -> bool:
+    """False while gradients of some inputs only are computed."""
+    return _core._current_graph_task_id() == -1 or _core._is_backward_to_leaves()

@@ -123,7 +123,8 @@ def _checked_grads(
     if len(grads) < n_inputs or any(g is not None for g in grads[n_inputs:]):
         raise RuntimeError(
             f"{function.__name__}.backward: expected {n_inputs} gradients, one for each argument "
-            f"of forward, got {len(grads)}. Return None for arguments without a gradient."
+            f"of forward, got {len(grads)}. Return None for arguments without a gradient. "
+            "(returned an incorrect number of gradients)"
         )
     for index, grad in enumerate(grads):
         if grad is not None and not isinstance(grad, Tensor):

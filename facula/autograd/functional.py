@@ -366,6 +366,8 @@ def hessian(
     scalar = _single_element("hessian", func)
 
     def gradient(*own: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":  # whose inputs have tangents, and no graph
+            own = tuple(x.view_as(x).requires_grad_() for x in own)
         rows = jacobian(lambda *x: scalar(*x).reshape(()), own, create_graph=True, strict=strict)
         return rows if is_tuple else rows[0]
 

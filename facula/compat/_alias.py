@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -26,6 +26,22 @@ PACKAGES = {
     "functorch": "facula._functorch_package",
 }
 _WRITER = "facula.utils.tensorboard.writer"
+
+# Packages whose libraries are linked against PyTorch's own, which is not loaded. Others look for
+# them, and have a way without them: so they are not there.
+COMPILED = {
+    "apex",
+    "flash_attn",
+    "flash_attn_interface",
+    "pyg_lib",
+    "torch_cluster",
+    "torch_scatter",
+    "torch_sparse",
+    "torch_spline_conv",
+    "torchcodec",
+    "torchtext",
+    "xformers",
+}
 
 # What a child process is told by: the Python it was started from, the era of the program, and the
 # folder in which processes leave what they used.
@@ -73,6 +89,9 @@ class Finder:
             return self._tensorboard_spec(name, path)
         if name == "pkg_resources":
             return self._listing_spec(self._own_spec(name, path))
+        if name in COMPILED:
+            _refuse_compiled(name)
+            return None
         ours = our_name(name)
         if ours is None:
             return None
@@ -164,9 +183,27 @@ class Finder:
         )
 
 
-def _on_path(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    from importlib.machinery import PathFinder
+class _OtherPackages:
+    """Python's own finder, but for the packages that cannot be loaded."""
 
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a module on ``sys.path``."""
+        return None if name in COMPILED else PathFinder.find_spec(name, path, target)
+
+    def find_distributions(self, context: Any) -> Iterable[Any]:
+        """What ``importlib.metadata`` says of the packages on ``sys.path``."""
+        if str(context.name).lower().replace("-", "_") in COMPILED:
+            return []
+        return PathFinder.find_distributions(context)
+
+    def invalidate_caches(self) -> None:
+        """Look at the folders again."""
+        PathFinder.invalidate_caches()
+
+
+def _on_path(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
     return PathFinder.find_spec(name, path)
 
 
@@ -217,11 +254,24 @@ class _AliasLoader:
         return bool(self._loader.is_package(self._ours))
 
 
+def _is_question() -> bool:
+    """Whether the finder was asked by ``importlib.util.find_spec``, which wants None, no error."""
+    return sys._getframe(4).f_code.co_name == "find_spec"
+
+
+def _refuse_compiled(name: str) -> None:
+    """Raise, where a program imports a package that is installed and cannot be loaded."""
+    if not _is_question() and _on_path(name, None) is not None:
+        raise ImportError(
+            f"{name} cannot be imported under facula run: its libraries were compiled for those of "
+            "PyTorch. Leave it out, or run the program with PyTorch.",
+            name=name,
+        )
+
+
 def _refuse(name: str) -> None:
     """Raise, where a program imports what the table of refusals has a sentence for."""
-    # Only for an import: who asks importlib.util.find_spec wants None.
-    caller = sys._getframe(3).f_code
-    if caller.co_name == "find_spec" or "facula.compat" not in sys.modules:
+    if _is_question() or "facula.compat" not in sys.modules:
         return
     from facula.compat._refusals import sentence
     from facula.compat._report import miss
@@ -243,6 +293,9 @@ def install() -> None:
         return
     for name in (*PACKAGES, "tensorboardX"):
         _check_free(name)
+    sys.meta_path[:] = [
+        _OtherPackages() if finder is PathFinder else finder for finder in sys.meta_path
+    ]
     sys.meta_path.insert(0, Finder(_on_import))
     ours = [name for name in sys.modules if other_name(name) is not None]
     for name in sorted(ours, key=lambda name: name == "facula"):  # it comes last, as in imports

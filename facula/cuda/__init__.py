@@ -29,6 +29,8 @@ else:
 def __getattr__(name: str) -> _Any:
     if name == "default_generators":
         return tuple(map(_core._gpu_generator, range(_core._cuda_device_count())))
+    if name == "_initialized":  # asked for by programs that keep the state of random streams
+        return is_initialized()  # noqa: F405
     # Imported when they are first asked for.
     if name not in ("amp", "nvtx", "profiler"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -85,7 +85,7 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     Args:
         msg: its name, in which ``{}`` stand for the other arguments.
         args: what is put into the name.
-        kwargs: the same, by name.
+        kwargs: what is put into the name where it says ``{name}``.
 
     Example:
         >>> with facula.cuda.nvtx.range("step {}", 3):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from facula import _core
@@ -94,9 +95,10 @@ class Event:
             return "<facula.cuda.Event uninitialized>"
         return f"<facula.cuda.Event {self.cuda_event:#x}>"
 
-    def __del__(self) -> None:
+    # The function is kept: when the interpreter ends, names of modules go before objects may.
+    def __del__(self, destroy: Callable[[int], None] = _core._cuda_event_destroy) -> None:
         if getattr(self, "cuda_event", 0):
-            _core._cuda_event_destroy(self.cuda_event)
+            destroy(self.cuda_event)
 
 
 class Stream:

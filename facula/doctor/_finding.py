@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import linecache
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from facula._warnings import user_frame
+from facula._warnings import line_text, user_frame
 
 # At the end of a line of the program: all findings, or those of some ids, are wanted there.
 _MARK = re.compile(r"#\s*facula:\s*ignore(?:\[([\w\s,]+)\])?")
@@ -28,8 +27,7 @@ class Place(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        path = os.path.relpath(self.file) if os.path.isabs(self.file) else self.file
-        return f"{self.file if path.startswith('..') else path}:{self.line}"
+        return line_text(self.file, self.line, from_here=True)
 
     @property
     def source(self) -> str:

@@ -64,6 +64,20 @@ class Origin:
         self.earlier = earlier
 
 
+def arranged_from(node: Any, mark: str | None = None) -> Any:
+    """The node that made the numbers of a result, which others may have rearranged since.
+
+    Args:
+        node: the node of the result; None for a tensor that no operation made.
+        mark: a key of metadata; a node that has it is found, even if it rearranges.
+    """
+    while node is not None and (mark is None or mark not in node.metadata):
+        if not node.name().startswith(_ARRANGING) or not node.next_functions:
+            return node
+        node = node.next_functions[0][0]
+    return node
+
+
 class Origins:
     """The origins of tensors that are alive, found through views and rearrangements as well."""
 
@@ -84,14 +98,10 @@ class Origins:
         """The origin of a tensor; None if it is not known, or ``x`` is something else."""
         if not isinstance(x, Tensor):
             return None
-        node = x.grad_fn
-        while node is not None:
+        node = arranged_from(x.grad_fn, _ORIGIN)
+        if node is not None:
             found: Origin | None = node.metadata.get(_ORIGIN)
-            if found is not None:
-                return found
-            if not node.name().startswith(_ARRANGING) or not node.next_functions:
-                return None
-            node = node.next_functions[0][0]
+            return found
         if x.device.type == "meta":
             return None
         ref, version, origin = self._by_memory.get(x.data_ptr(), (lambda: None, 0, None))
@@ -202,6 +212,7 @@ class ModelFacts:
         self.n_calls = 0
         self.n_trained = 0  # calls in training mode with gradients
         self.trained_at = -1  # the number of steps at the last one
+        self.version = sum(p._version for p in model.parameters())  # at the first call
         self.eval_place: Place | None = None  # of a call in evaluation mode with gradients
         self._model = weakref.ref(model)
         self._layers: list[Module] = []

@@ -20,6 +20,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any
@@ -139,6 +140,7 @@ class Watch:
             _core._Observer(self._operation, None, self._names),
             _core._Observer(self._backward_ended, self._backward_began, frozenset({"backward"})),
         ]
+        self._loaders: weakref.WeakSet[Any] = weakref.WeakSet()  # that have given a batch
         self._undo: list[Callable[[], None]] = []
         self._thread = 0
         self._is_busy = False  # with a check, whose own operations are nobody's
@@ -147,6 +149,12 @@ class Watch:
     def findings(self) -> list[Finding]:
         """What was found so far, in the order of time."""
         return list(self._findings.all)
+
+    def __repr__(self) -> str:
+        found = self.findings
+        state = "is on" if Watch.current is self else "is over"
+        ids = f" ({', '.join(sorted({finding.id for finding in found}))})" if found else ""
+        return f"<doctor.Watch, {state}: {len(found)} finding{'s' * (len(found) != 1)}{ids}>"
 
     def __enter__(self) -> Watch:
         self.start()
@@ -309,7 +317,8 @@ class Watch:
             self._replace(iterator, "__next__", self._loading)
         for module in (facula, serialization):
             self._after(module, "save", self._saved)
-        self._after(Stateful, "load_state_dict", self._loaded)
+            self._after(module, "load", lambda result, *a, **k: self._emit("loaded", result))
+        self._after(Stateful, "load_state_dict", self._state_loaded)
         data: Any = vars(Tensor)["data"]
         Tensor.data = _Data(data, self)  # type: ignore[assignment]
         self._undo.append(lambda: setattr(Tensor, "data", data))
@@ -423,7 +432,11 @@ class Watch:
         def __next__(iterator: Any) -> Any:
             start = time.perf_counter()
             batch = original(iterator)
-            self._emit("batch_loaded", iterator._loader, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            if iterator._loader not in self._loaders:
+                self._loaders.add(iterator._loader)
+                self._emit("loader_used", iterator._loader)
+            self._emit("batch_loaded", iterator._loader, batch, seconds)
             return batch
 
         return __next__
@@ -431,7 +444,7 @@ class Watch:
     def _saved(self, result: Any, obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
         self._emit("saved", obj, f)
 
-    def _loaded(
+    def _state_loaded(
         self,
         result: Any,
         model: Module,

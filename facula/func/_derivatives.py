@@ -523,6 +523,11 @@ def _for_each_unit(
         units[start : start + size].fill_diagonal_(1)
         vectors.append(units.reshape(n, *x.shape))
         start += size
-    batched = vmap(function, randomness=randomness, chunk_size=chunk_size)
+
+    def along(*directions: Any) -> Any:
+        directions[0].level.is_of_directions = True
+        return function(*directions)
+
+    batched = vmap(along, randomness=randomness, chunk_size=chunk_size)
     result: tuple[Tensor, ...] = tuple(batched(*vectors))
     return result

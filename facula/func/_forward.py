@@ -488,14 +488,23 @@ def _copy(level: Forward, x: Tensor) -> Tensor:
 def _write(level: Forward, x: Tensor, tangent: Tensor | None) -> None:
     base = x._base if x._is_view() else None
     if base is None:
-        level.set_tangent(x, tangent)
+        level.set_tangent(x, _with_history_of(level.tangent(x), tangent))
         return
     # A view is a part of its base: so is its tangent.
+    place = (x.shape, x.stride(), x.storage_offset() - base.storage_offset())
     whole = own_copy(level.tangent_or_zeros(base))
-    part = whole.as_strided(x.shape, x.stride(), x.storage_offset() - base.storage_offset())
-    part.copy_(0 if tangent is None else tangent)
+    whole.as_strided(*place).copy_(0 if tangent is None else tangent)
+    whole = _with_history_of(level.tangent(base), whole)
     level.set_tangent(base, whole)
-    level.set_tangent(x, part)
+    level.set_tangent(x, whole.as_strided(*place))
+
+
+def _with_history_of(before: Tensor | None, now: Any) -> Any:
+    """The tangent of what was written without a record: as x itself, it keeps its history."""
+    if before is None or now is None or _core.is_grad_enabled() or not before.requires_grad:
+        return now
+    with enable_grad():
+        return before + (now - before).detach()
 
 
 def _slot(name: str) -> _Function:

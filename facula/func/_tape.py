@@ -87,8 +87,11 @@ class Tape(Transform):
             given = map_tensors(current, args)
             named = {name: map_tensors(current, value) for name, value in kwargs.items()}
             again = func(*given, **named)
+            own = {id(x) for x in tensors_in((*args, *kwargs.values()))}
             for old, new in zip(tensors_in((result,)), tensors_in((again,)), strict=True):
-                now[id(old)] = new
+                # contiguous() gave back its argument: what is a copy now must not replace that.
+                if id(old) not in own:
+                    now[id(old)] = new
         return [current(y) for y in outputs]
 
 

@@ -10,6 +10,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+# Not `from facula.jit`, where the name is that of the feature above until the module is loaded.
+import facula.jit.annotations as annotations  # type: ignore[assignment]
 from facula._jit_internal import (
     Final,
     Future,
@@ -22,7 +24,6 @@ from facula._jit_internal import (
 from facula._jit_internal import _overload as _overload
 from facula._jit_internal import _overload_method as _overload_method
 from facula._refusing import refusing
-from facula.jit import annotations  # type: ignore[assignment]
 from facula.jit._async import fork, wait
 from facula.jit._freeze import freeze, optimize_for_inference, run_frozen_optimizations
 from facula.jit._fuser import (

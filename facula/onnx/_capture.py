@@ -142,7 +142,7 @@ class Capture(Transform):
         Args:
             name: its name.
             tensor: the example.
-            other: the same with other sizes, or ``tensor`` itself.
+            other: the example with other sizes, or ``tensor`` itself.
         """
         node = self.graph.placeholder(name)
         node.meta["form"] = _forms(tensor, other)

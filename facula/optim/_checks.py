@@ -15,7 +15,8 @@ def check(owner: object, name: str, value: Any, is_wrong: Check) -> None:
     """Refuse a value, with an error that begins with the class of ``owner``."""
     problem = is_wrong(value)
     if problem is not None:
-        raise ValueError(f"{type(owner).__name__}: {name} {problem}")
+        words = f" (Invalid learning rate: {value})" if name == "lr" else ""
+        raise ValueError(f"{type(owner).__name__}: {name} {problem}{words}")
 
 
 def must_be(what: str, is_met: Callable[[Any], object]) -> Check:

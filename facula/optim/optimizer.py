@@ -520,7 +520,8 @@ class Optimizer:
         if sizes != loaded_sizes:
             raise ValueError(
                 f"{name}: the groups of the loaded state have {loaded_sizes} parameters, those of "
-                f"the optimiser {sizes}."
+                f"the optimiser {sizes}. (loaded state dict contains a parameter group that "
+                "doesn't match the size of optimizer's group)"
             )
 
 

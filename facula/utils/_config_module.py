@@ -7,17 +7,14 @@ import sys
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType, NoneType, SimpleNamespace
+from types import ModuleType, NoneType
 from typing import Any
 
 __all__ = ["ConfigModule", "install_config_module"]
 
 
 # The types of settings; what else a module has is imported.
-_DATA = (bool, int, float, str, set, dict, NoneType, SimpleNamespace)
-
-
-_MISSING = object()  # in the place of a setting that nobody has made yet
+_DATA = (bool, int, float, str, set, dict, NoneType)
 
 
 class ConfigPatch(contextlib.ContextDecorator):
@@ -33,16 +30,26 @@ class ConfigPatch(contextlib.ContextDecorator):
         self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self._before.append({name: getattr(self._config, name, _MISSING) for name in self._changes})
+        self._before.append({name: getattr(self._config, name) for name in self._changes})
         for name, value in self._changes.items():
             setattr(self._config, name, value)
 
     def __exit__(self, *error: object) -> None:
         for name, value in self._before.pop().items():
-            if value is _MISSING:
-                delattr(self._config, name)
-            else:
-                setattr(self._config, name, value)
+            setattr(self._config, name, value)
+
+
+class _Group:
+    """The settings of a module whose names begin with the group's, ``"triton.cudagraphs"``."""
+
+    def __init__(self, config: ModuleType, name: str) -> None:
+        vars(self).update(_config=config, _name=name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._config, f"{self._name}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._config, f"{self._name}.{name}", value)
 
 
 class ConfigModule(ModuleType):
@@ -50,7 +57,6 @@ class ConfigModule(ModuleType):
 
     _settings: frozenset[str]
     _aliases: dict[str, str]  # other names of settings, and settings of other modules
-    _is_complete: bool  # whether names that are not here are refused
 
     def __getattr__(self, name: str) -> Any:
         # Reached for what is not in this module itself.
@@ -61,7 +67,7 @@ class ConfigModule(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._aliases:
             setattr(*self._place_of(name), value)
-        elif name in self._settings or name.startswith("__") or not self._is_complete:
+        elif name in self._settings or name.startswith("__"):
             super().__setattr__(name, value)
         else:
             raise AttributeError(f"{self.__name__}.{name} does not exist, and cannot be set.")
@@ -83,7 +89,7 @@ class ConfigModule(ModuleType):
         changes = dict(arg1) if isinstance(arg1, dict) else {} if arg1 is None else {arg1: arg2}
         changes.update(kwargs)
         for name in changes:
-            if self._is_complete and not hasattr(self, name):
+            if not hasattr(self, name):
                 raise AttributeError(f"{self.__name__}.{name} does not exist.")
         return ConfigPatch(self, changes)
 
@@ -107,24 +113,31 @@ class ConfigModule(ModuleType):
 
 
 def install_config_module(
-    name: str, aliases: Mapping[str, str] | None = None, is_complete: bool = True
+    name: str,
+    aliases: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make a module one of settings, which are the variables that it has so far.
+    """Make a module one of settings.
 
     Args:
         name: the name of the module.
         aliases: names that stand for another setting of the module, or with a dot,
             ``"facula._dynamo.config.verbose"``, for one of another module.
-        is_complete: whether there are no other settings, so that any other name is refused.
+        settings: the values by name, where names have dots: those are in groups. The settings
+            are the variables that the module has so far if None is given.
     """
     module = sys.modules[name]
-    vars(module).update(
-        _settings=frozenset(
-            key
+    if settings is None:
+        settings = {
+            key: value
             for key, value in vars(module).items()
             if not key.startswith("__") and isinstance(value, _DATA)
-        ),
+        }
+    groups = {key.partition(".")[0] for key in settings if "." in key}
+    vars(module).update(
+        settings,
+        **{group: _Group(module, group) for group in groups},
+        _settings=frozenset(settings),
         _aliases=dict(aliases or {}),
-        _is_complete=is_complete,
     )
     module.__class__ = ConfigModule

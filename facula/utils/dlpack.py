@@ -28,7 +28,16 @@ def to_dlpack(tensor: Tensor) -> Any:
         >>> facula.utils.dlpack.from_dlpack(facula.utils.dlpack.to_dlpack(x))
         tensor([1., 1.])
     """
+    _check_memory(tensor)
     return _core._to_dlpack(tensor, False)
+
+
+def _check_memory(tensor: Tensor) -> None:
+    if hasattr(tensor, "_wrapper_strides"):
+        raise BufferError(
+            f"__dlpack__: the elements of {type(tensor).__name__} are where its "
+            "__torch_dispatch__ finds them, not in memory of its own."
+        )
 
 
 def from_dlpack(
@@ -96,6 +105,7 @@ def export(
         >>> type(facula.ones(2).__dlpack__()).__name__
         'PyCapsule'
     """
+    _check_memory(tensor)
     if tensor.requires_grad:
         raise BufferError(
             "__dlpack__: expected a tensor that does not require grad. Use tensor.detach()."

@@ -9,7 +9,7 @@ import facula
 from facula import Tensor, _core
 from facula._progress import size_text
 from facula._transform import tensors_in
-from facula._warnings import user_frame
+from facula._warnings import line_text, user_frame
 from facula.nn import Module
 from facula.nn.modules.module import (
     register_module_forward_hook,
@@ -81,7 +81,7 @@ class _Recorder:
                 "shape": ", ".join(str(tuple(x.shape)) for x in tensors),
                 "dtype": str(tensors[0].dtype).removeprefix("torch."),
                 "bytes": sum(map(_nbytes, tensors)),
-                "line": f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "",
+                "line": line_text(frame.f_code.co_filename, frame.f_lineno) if frame else "",
                 "inputs": sorted({self._makers[id(x)] for x in given if id(x) in self._makers}),
                 "parameters": [
                     f"{self._names[id(x)]} {tuple(x.shape)}" for x in given if id(x) in self._names
@@ -147,7 +147,8 @@ def _graph_of_loss(loss: Tensor) -> Page:
     for node in order:
         is_leaf = not node.next_functions and hasattr(node, "variable")
         forms = [node.variable] if is_leaf else node._input_metadata
-        line = node._location()
+        file, _, number = node._location().rpartition(":")
+        line = line_text(file, int(number)) if number.isdigit() else ""
         rows.append(
             {
                 "name": "leaf" if is_leaf else node.name(),

@@ -90,7 +90,9 @@ def _numbers_of(x: Tensor) -> str:
     if not x.numel():
         return ""
     if x.dim() > 2 or not x.dim():
-        return f"<pre style='margin:.3em 0'>{escape(_contents_str(x, 0))}</pre>"
+        # Some notebooks give pre the font of their text, in which columns do not stand in line.
+        style = "margin:.3em 0;font-family:monospace"
+        return f"<pre style='{style}'>{escape(_contents_str(x, 0))}</pre>"
     x = x.unsqueeze(0) if x.dim() == 1 else x
     rows, columns = (_edges(size) for size in x.shape)
     shown = x[facula.tensor(_known(rows))[:, None], facula.tensor(_known(columns))]
@@ -113,7 +115,7 @@ def _numbers_of(x: Tensor) -> str:
 
 def _edges(size: int) -> list[int | None]:
     """The indices that are shown of a dimension; None stands for those that are left out."""
-    if size <= 2 * _N_EDGE:
+    if size <= 2 * _N_EDGE + 2:  # leaving out one or two would save no room
         return list(range(size))
     return [*range(_N_EDGE), None, *range(size - _N_EDGE, size)]
 

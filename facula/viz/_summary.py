@@ -89,7 +89,13 @@ class Summary:
 
     def _repr_html_(self) -> str:
         def row(cells: tuple[str, ...], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{escape(c)}</{tag}>" for c in cells) + "</tr>"
+            # The lines of the tree join in a font of even width, and notebooks align to the right.
+            styles = ("text-align:left;white-space:pre;font-family:monospace", "text-align:left")
+            written = (
+                f"<{tag} style='{styles[i] if i < 2 else 'text-align:right'}'>{escape(c)}</{tag}>"
+                for i, c in enumerate(cells)
+            )
+            return "<tr>" + "".join(written) + "</tr>"
 
         body = "".join(row(_cells(layer, tree), "td") for tree, layer in self._shown())
         totals = "<br>".join(map(escape, self._totals()))

@@ -150,3 +150,38 @@ def test_flags_of_networks_may_be_any_object_as_in_pytorch():
     images = X.expand(1, 3, 2, 3)
     assert len(facula.nn.functional.fractional_max_pool2d(images, 1, 1, return_indices="a")) == 2
     assert len(facula.lu(X, get_infos=1)) == 3
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: facula.eye(n, n),
+        lambda n: facula.kthvalue(facula.arange(4), n),
+        lambda n: facula.ones(4).multinomial(n, generator=facula.Generator().manual_seed(0)),
+        lambda n: facula.ones(4).view(n, 2),
+        lambda n: facula.ones(4, 4).select(0, n),
+        lambda n: facula.ones(4, 4).tril(n),
+        lambda n: facula.ones(4, 4).triu_(n),
+        lambda n: facula.arange(4).topk(n).values,
+        lambda n: facula.nn.functional.interpolate(facula.ones(1, 1, 4), size=n),
+    ],
+)
+def test_a_tensor_of_one_integer_is_a_count_whatever_its_shape(function):
+    expected = function(2)
+    for n in (facula.tensor(2), facula.tensor([2]), facula.tensor([[2]], dtype=facula.int32)):
+        facula.testing.assert_close(function(n), expected)
+
+
+def test_a_dim_is_no_tensor_with_dimensions():
+    for function in (facula.ones(2, 2).cumsum, facula.ones(2, 2).unbind):
+        assert function(facula.tensor(1)) is not None
+        with pytest.raises(TypeError):
+            function(facula.tensor([1]))
+
+
+def test_numbers_of_numpy_are_counts():
+    x = facula.arange(4)
+    assert x.repeat_interleave(np.int64(2)).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [len(part) for part in x.tensor_split(np.int64(2))] == [2, 2]
+    with pytest.raises(TypeError):
+        x.repeat_interleave(2.0)

@@ -57,6 +57,11 @@ def test_meshgrid_agrees_with_numpy(indexing):
         assert grid.tolist() == expected.tolist()
 
 
+def test_combinations_beyond_all_memory_are_refused_at_once():
+    with pytest.raises(RuntimeError, match=r"combinations: there are \d+ combinations of 64"):
+        facula.combinations(facula.ones(17), 64, with_replacement=True)
+
+
 def test_combinations_and_products_agree_with_itertools():
     values = [3, 1, 2, 5]
     x = facula.tensor(values)

@@ -41,9 +41,14 @@ def test_jacobian_with_create_graph_is_differentiable(x):
     assert facula.autograd.gradcheck(lambda x: jacobian(facula.sin, x, create_graph=True), x)
 
 
-def test_hessian_is_the_matrix_of_second_derivatives(x, y):
-    assert hessian(cube_sum, x).tolist() == [[6, 0], [0, 12]]
-    blocks = hessian(lambda x, y: (x * x * y).sum(), (x, y))
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"vectorize": True}, {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}],
+    ids=["rows", "at_once", "forward"],
+)
+def test_hessian_is_the_matrix_of_second_derivatives(x, y, options):
+    assert hessian(cube_sum, x, **options).tolist() == [[6, 0], [0, 12]]
+    blocks = hessian(lambda x, y: (x * x * y).sum(), (x, y), **options)
     assert blocks[0][0].tolist() == [[6, 0], [0, 10]]
     assert blocks[0][1].tolist() == blocks[1][0].tolist() == [[2, 0], [0, 4]]
     assert blocks[1][1].tolist() == [[0, 0], [0, 0]]

@@ -222,11 +222,17 @@ def test_the_mode_around_indices_of_vmap_changes_nothing():
     assert picked.tolist() == [30, 10]
 
 
-def test_a_setting_of_the_backend_that_is_not_listed_can_be_patched():
+def test_settings_of_the_backend_are_in_groups_and_known_by_name():
     import facula._inductor.config as config
 
-    with config.patch(max_autotune_gemm=True, debug=True):
+    with config.patch({"max_autotune_gemm": True, "triton.cudagraphs": True}):
         assert config.max_autotune_gemm
-        assert config.debug
-    assert not hasattr(config, "max_autotune_gemm")
-    assert not config.debug
+        assert config.triton.cudagraphs
+    assert not config.max_autotune_gemm
+    assert not config.triton.cudagraphs
+    with pytest.raises(AttributeError, match="max_autotune_gem does not exist"):
+        config.max_autotune_gem = True
+    with pytest.raises(AttributeError, match=r"triton.cudagraph does not exist"):
+        config.triton.cudagraph = True
+    with pytest.raises(AttributeError, match=r"triton.cudagraph does not exist"):
+        config.triton.cudagraph  # noqa: B018

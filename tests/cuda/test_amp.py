@@ -4,7 +4,7 @@ import facula
 from facula.amp import GradScaler, autocast
 from facula.profiler import profile
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1", "N7")]
 
 
 def test_each_operation_has_the_dtype_of_its_list():

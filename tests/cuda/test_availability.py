@@ -6,6 +6,7 @@ import pytest
 
 import facula
 
+pytestmark = pytest.mark.promise("G1")
 without_gpu = pytest.mark.skipif(facula.cuda.is_available(), reason="there is an NVIDIA GPU")
 
 

@@ -3,7 +3,7 @@ from agree import assert_agrees
 
 import facula
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 DTYPES = [
     facula.bool,
     facula.uint8,

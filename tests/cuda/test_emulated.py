@@ -36,7 +36,7 @@ def output_of(libraries, script, **variables):
 REASON = "import facula; print(facula.cuda.is_available(), facula.cuda.unavailable_reason())"
 
 
-@pytest.mark.promise("N7")
+@pytest.mark.promise("G1")
 @pytest.mark.parametrize(
     "fault, reason",
     [
@@ -51,6 +51,15 @@ REASON = "import facula; print(facula.cuda.is_available(), facula.cuda.unavailab
 )
 def test_each_reason_has_its_words(libraries, fault, reason):
     assert output_of(libraries, REASON, FACULA_EMULATOR_FAULT=fault) == f"False {reason}"
+
+
+def test_an_event_that_lives_to_the_end_of_a_program_goes_in_silence(libraries, tmp_path):
+    # The traceback holds it until all else is gone.
+    script = tmp_path / "script.py"
+    script.write_text("import torch\nevent = torch.cuda.Event()\nevent.record()\n1 / 0\n")
+    ended = run(libraries, "-m", "facula.cli", "run", str(script))
+    assert ended.returncode == 1 and "ZeroDivisionError" in ended.stderr
+    assert "ignored" not in ended.stderr
 
 
 def test_hidden_gpus_are_told_from_none(libraries):
@@ -106,7 +115,7 @@ print(int(x.sum()) + sum(int(h.sum()) for h in held), facula.OutOfMemoryError.__
 """
 
 
-@pytest.mark.promise("N7")
+@pytest.mark.promise("G1")
 def test_memory_that_ends_is_told_and_everything_stays_usable(libraries):
     lines = output_of(libraries, OUT_OF_MEMORY, FACULA_EMULATOR_MEMORY=str(85 << 20)).splitlines()
     assert lines[0] == "1 0"

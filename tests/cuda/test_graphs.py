@@ -6,7 +6,7 @@ import facula
 from facula import cuda, nn
 from facula.testing import assert_close
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 
 def capture(function):

@@ -6,7 +6,7 @@ import facula
 from facula import linalg
 from facula.testing import assert_close
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 DTYPES = [facula.float32, facula.float64, facula.complex64, facula.complex128]
 SHAPES = [(4, 4), (3, 5, 5), (2, 3, 40, 40), (0, 3, 3), (2, 0, 0)]
 

@@ -7,7 +7,7 @@ import pytest
 import facula
 from facula import cuda
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 
 def test_memory_is_counted_and_used_again():

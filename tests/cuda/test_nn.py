@@ -9,7 +9,7 @@ import facula
 import facula.nn.functional as F
 from check_op import TOLERANCES, to_numpy
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 FLOATING = [facula.float32, facula.float64, facula.bfloat16, facula.float16]
 
 
@@ -80,6 +80,15 @@ CONVOLUTIONS = {
     "pointwise": (F.conv2d, (3, 8, 5, 5), (16, 8, 1, 1), {}),
     "one dimension": (F.conv1d, (2, 3, 17), (4, 3, 5), {"stride": 2, "padding": 2}),
     "three dimensions": (F.conv3d, (2, 2, 5, 6, 7), (3, 2, 2, 3, 3), {"padding": 1}),
+    "of grey images": (F.conv2d, (9, 1, 13, 17), (6, 1, 3, 3), {}),
+    "of grey images, padded": (
+        F.conv2d,
+        (3, 1, 28, 28),
+        (5, 1, 5, 5),
+        {"stride": (2, 1), "padding": (2, 3), "dilation": (1, 2)},
+    ),
+    "of grey volumes": (F.conv3d, (2, 1, 5, 6, 7), (3, 1, 2, 3, 3), {"padding": (0, 1, 2)}),
+    "of one sequence": (F.conv1d, (4, 1, 40), (6, 1, 7), {"stride": 3, "padding": 1}),
     "transposed": (F.conv_transpose2d, (2, 4, 5, 5), (4, 3, 3, 3), {"stride": 2, "padding": 1}),
     "transposed with output_padding": (
         F.conv_transpose2d,
@@ -240,6 +249,13 @@ POOLS = {
     "max": (F.max_pool2d, (2, 3, 9, 8), {"kernel_size": 3, "stride": 2, "padding": 1}),
     "max, dilated": (F.max_pool2d, (2, 3, 12, 11), {"kernel_size": 3, "stride": 1, "dilation": 2}),
     "max, channels in packs": (F.max_pool2d, (2, 8, 9, 8), {"kernel_size": 3, "padding": 1}),
+    "max, lines in packs": (F.max_pool2d, (2, 3, 6, 24), {"kernel_size": 2}),
+    "max, overlapping along packs": (
+        F.max_pool2d,
+        (2, 3, 7, 12),
+        {"kernel_size": 3, "stride": 1, "padding": 1},
+    ),
+    "max, gaps along packs": (F.max_pool2d, (2, 3, 7, 12), {"kernel_size": 2, "stride": 3}),
     "max, ceil": (F.max_pool2d, (1, 2, 7, 7), {"kernel_size": 2, "ceil_mode": True}),
     "max of sequences": (F.max_pool1d, (2, 3, 11), {"kernel_size": 3}),
     "max of volumes": (F.max_pool3d, (2, 2, 6, 5, 7), {"kernel_size": 2, "stride": 2}),

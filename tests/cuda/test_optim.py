@@ -5,7 +5,7 @@ import pytest
 import facula
 from check_op import assert_close, to_numpy
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 OPTIMISERS = {
     "SGD": [{"lr": 0.1}, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}],

@@ -8,7 +8,7 @@ import facula
 from facula import cuda
 from facula.utils.data import DataLoader, TensorDataset
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 
 @pytest.mark.parametrize("dtype", [facula.float32, facula.uint8, facula.complex64], ids=str)

@@ -4,7 +4,7 @@ from rows import find, names
 
 import facula
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 INTEGERS_ONLY = {"bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or"}
 INTEGERS_ONLY |= {"bitwise_right_shift", "bitwise_xor", "gcd", "lcm"}
 UNARY = [n for n in names("unary", "predicate") if n not in INTEGERS_ONLY] + ["abs", "round"]

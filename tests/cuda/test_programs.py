@@ -9,6 +9,7 @@ import pytest
 import facula
 from facula import _core
 
+pytestmark = pytest.mark.promise("G1")
 needs_compiler = pytest.mark.skipif(
     bool(_core._cuda_compiler_problem()), reason=_core._cuda_compiler_problem() or "-"
 )

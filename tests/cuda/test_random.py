@@ -4,7 +4,7 @@ import pytest
 
 import facula
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1", "T9")]
 FLOATING = [facula.float16, facula.bfloat16, facula.float32, facula.float64]
 # Exactly the same numbers: their formulas are made of operations that are rounded in one way only.
 FILLS = [

@@ -4,7 +4,7 @@ from agree import assert_agrees
 import facula
 from facula import _core
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 SHAPES = [
     (7,),
     (1000,),

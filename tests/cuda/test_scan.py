@@ -5,7 +5,7 @@ from agree import assert_agrees
 
 import facula
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 SHAPES = [(1,), (5,), (1000,), (100000,), (3, 5), (300, 2000), (2000, 300), (4, 1, 33, 6), ()]
 FLOATING = [facula.float16, facula.bfloat16, facula.float32, facula.float64]
 INTEGERS = [facula.uint8, facula.int8, facula.int16, facula.int32, facula.int64]

@@ -5,7 +5,7 @@ from agree import assert_agrees
 
 import facula
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 
 @pytest.mark.parametrize("dtype", [facula.uint8, facula.float16, facula.complex128], ids=str)

@@ -5,7 +5,7 @@ import pytest
 import facula
 from facula import cuda
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 
 def test_streams_have_priorities():

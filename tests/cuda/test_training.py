@@ -1,13 +1,16 @@
 import gc
+import importlib
+import sys
+from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 
 import facula
 from check_op import assert_close, to_numpy
 from examples import char_gpt as gpt_example
-from examples import digits as digits_example
 
-pytestmark = pytest.mark.cuda
+pytestmark = [pytest.mark.cuda, pytest.mark.promise("G1")]
 
 
 def cross_entropy(logits, targets):
@@ -84,7 +87,12 @@ def without_dropout(model):
 
 
 def digits():
-    return without_dropout(digits_example.Net()), facula.rand(8, 1, 8, 8), facula.randint(10, (8,))
+    with pytest.MonkeyPatch.context() as patch:
+        if find_spec("tensorboardX") is None:  # the network does without the demo's logs
+            logs = SimpleNamespace(SummaryWriter=None)
+            patch.setitem(sys.modules, "facula.utils.tensorboard", logs)
+        network = importlib.import_module("examples.digits").Net()
+    return without_dropout(network), facula.rand(8, 1, 8, 8), facula.randint(10, (8,))
 
 
 def writer():
@@ -117,6 +125,7 @@ def losses_of(make, device, n_steps=4):
 def test_networks_train_as_on_the_cpu_and_twice_with_the_same_bits(make, monkeypatch):
     monkeypatch.setattr(facula.backends.cudnn, "allow_tf32", False)
     losses = losses_of(make, "cuda")
-    assert losses == pytest.approx(losses_of(make, "cpu"), rel=1e-3)
+    # Of a loss that has all but vanished, the distance counts: rounding is that of the first.
+    assert losses == pytest.approx(losses_of(make, "cpu"), rel=1e-3, abs=1e-4)
     assert losses[-1] < losses[0]
     assert losses_of(make, "cuda") == losses

@@ -61,3 +61,50 @@ def test_a_watch_leaves_everything_as_it_was():
         assert facula.nn.Module.__call__ is not before[0]
     after = facula.nn.Module.__call__, facula.Tensor.data, facula.save, facula.optim.Optimizer.step
     assert after == before
+
+
+WORKERS = """
+from facula.utils.data import DataLoader
+for _ in DataLoader(list(range(4)), num_workers=1):
+    pass
+"""
+
+
+def test_a_cell_of_a_notebook_needs_no_guard():
+    with doctor.watch(tell=lambda finding: None) as watch:
+        exec(compile(WORKERS, "/tmp/ipykernel_1/2.py", "exec"), {"__name__": "__main__"})
+    assert not watch.findings
+
+
+LAYERS = """
+from facula import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 2), None
+        self.later = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.first(x)
+"""
+LATER = """
+import facula
+from layers import Net
+net = Net()
+optimizer = facula.optim.SGD(net.parameters(), lr=0.1)
+for step in range(30):
+    h = net(facula.ones(4, 2))
+    loss = h.square().mean() if step < 20 else net.later(h).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_layer_that_another_file_uses_later_is_used(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "layers.py").write_text(LAYERS)
+    program = tmp_path / "train.py"
+    program.write_text(LATER)
+    assert findings_of(program) == []
+    program.write_text(LATER.replace("step < 20", "True"))
+    assert findings_of(program) == [("F603", 7)]

@@ -174,3 +174,10 @@ def test_every_check_says_what_it_is_for():
         assert check.title and check.why.endswith(".") and check.fix
         assert check.__doc__
     assert losses.SoftmaxBeforeCrossEntropy in CHECKS
+
+
+def test_a_watch_says_what_it_found():
+    with doctor.watch(tell=lambda finding: None) as watch:
+        assert repr(watch) == "<doctor.Watch, is on: 0 findings>"
+        facula.nn.functional.cross_entropy(facula.ones(1, 2).softmax(1), facula.tensor([0]))
+    assert repr(watch) == "<doctor.Watch, is over: 1 finding (F101)>"

@@ -1,5 +1,8 @@
 """The rules of vmap: an operation on a batch gives what it gives for each example."""
 
+import functools
+import itertools
+
 import pytest
 
 import facula
@@ -531,6 +534,7 @@ def test_istft_takes_the_examples_as_more_signals():
 
 
 def test_what_differs_by_example_is_done_for_all_at_once(monkeypatch):
+    _batching.load()
     for module in (_batching._index, _batching._reduce):
         monkeypatch.delattr(module, "loop_quietly")
     x, mask, start = values(N, 5, 2), values(N, 5) > 0, facula.tensor([0, -3, 2])[:N]
@@ -547,6 +551,18 @@ def test_what_differs_by_example_is_done_for_all_at_once(monkeypatch):
     assert facula.equal(vmap(lambda i: x[0].narrow(0, i, 2))(start)[2], x[0][2:4])
     q = facula.rand(N, 4)
     assert facula.equal(vmap(lambda q: x[0].quantile(q, 0))(q)[1], x[0].quantile(q[1], 0))
+    x[0, 1] = facula.nan
+    for name, mode in itertools.product(
+        ("quantile", "nanquantile"), ("linear", "lower", "higher", "midpoint", "nearest")
+    ):
+        for dim, keepdim in ((None, False), (None, True), (0, True), (-1, False)):
+            call = functools.partial(
+                getattr(facula, name), dim=dim, keepdim=keepdim, interpolation=mode
+            )
+            alone = facula.stack([call(*pair) for pair in zip(x, q, strict=True)])
+            facula.testing.assert_close(vmap(call)(x, q), alone, equal_nan=True)
     monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="quantile: expected q from 0 to 1, got 2"):
+        vmap(facula.quantile)(x, facula.full((N,), 2.0))
     with pytest.raises(RuntimeError, match="narrow"):
         vmap(lambda a, i: facula.narrow(a, 0, i, 2))(x, start + 2)

@@ -138,6 +138,45 @@ def test_jacobians_call_the_function_once_and_take_its_way(x):
     assert len(calls) == 2
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: cube_sum(x) if x.sum() > 0 else x.sum(),
+        lambda x: cube_sum(x) + x.sum() * x.max().item(),
+        lambda x: (x[x > 0] ** 3).sum(),
+        lambda x: (x[x.nonzero()[:, 0]] ** 3).sum(),
+    ],
+    ids=["if", "item", "mask", "nonzero"],
+)
+def test_a_function_whose_way_depends_on_values_has_a_hessian(f, x):
+    assert func.hessian(f)(x).tolist() == [[6, 0], [0, 12]]
+    with pytest.raises(RuntimeError, match="vmap"):
+        func.vmap(func.hessian(f))(facula.stack([x, x]))
+
+
+def test_what_is_written_without_a_record_has_a_tangent_with_its_history(x):
+    def f(x):
+        y, part = x**2, x.clone()
+        with facula.no_grad():
+            y.clamp_(min=1e-6)
+            part[:1].mul_(1)
+        return (y.log() * part).sum()
+
+    expected = func.jacrev(func.grad(f))(x)
+    facula.testing.assert_close(func.jacfwd(func.grad(f))(x), expected)
+    (tangent,) = func.jvp(func.grad(f), (x,), (facula.ones(2),))[1:]
+    facula.testing.assert_close(tangent, expected.sum(1))
+
+
+def test_an_argument_that_comes_back_stays_the_argument(x):
+    def f(x):
+        total = x.sum().sin()  # before contiguous(), whose result is x here and a copy elsewhere
+        return (x.contiguous() * total).sum()
+
+    expected = func.jacfwd(func.jacfwd(f))(x)
+    facula.testing.assert_close(func.jacrev(func.grad(f))(x), expected)
+
+
 def test_a_jacobian_of_something_random_is_that_of_the_numbers_drawn():
     x = facula.ones(20)
     facula.manual_seed(0)

@@ -1,5 +1,8 @@
 """``jit`` keeps Python functions as they are, and refuses files of TorchScript well."""
 
+import subprocess
+import sys
+
 import pytest
 
 import facula
@@ -167,6 +170,12 @@ def test_switches_of_fusers_are_kept():
     jit.enable_onednn_fusion(False)
     with jit.fuser("fuser1"), jit.strict_fusion(), jit.optimized_execution(True):
         pass
+
+
+def test_annotations_are_a_module_for_who_imports_the_package_alone():
+    program = "import facula; print(facula.jit.annotations.List[int])"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert printed.stdout == "typing.List[int]\n", printed.stderr
 
 
 def test_broadcasting_lists_stand_in_annotations():

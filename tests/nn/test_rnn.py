@@ -462,7 +462,9 @@ def test_too_few_states_for_packed_sequences_are_refused(name):
     sequences = pack_sequence([r(2, 3), r(4, 3), r(1, 3)], enforce_sorted=False)
     state = r(1, 2, 5)
     with pytest.raises(
-        RuntimeError, match=rf"^{name}: expected h_0 of shape \(1, 3, 5\), got \(1, 2, 5\)\.$"
+        RuntimeError,
+        match=rf"^{name}: expected h_0 of shape \(1, 3, 5\), got \(1, 2, 5\)\. "
+        r"\(Expected hidden size \(1, 3, 5\), got \[1, 2, 5\]\)$",
     ):
         getattr(nn, name)(3, 5)(sequences, (state, state) if name == "LSTM" else state)
 

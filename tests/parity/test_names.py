@@ -5,8 +5,10 @@ import runpy
 from typing import Any
 
 import torch
+import torch._inductor.config
 
 import facula
+import facula._inductor.config
 
 
 def test_the_top_level_has_only_names_of_pytorch() -> None:
@@ -32,3 +34,11 @@ def test_nearly_all_names_of_the_compared_namespaces_are_here() -> None:
     rows: Any = runpy.run_path("tools/missing.py")["compare"]().values()
     total, absent = sum(row[0] for row in rows), sum(len(row[1]) for row in rows)
     assert absent / total < 0.015
+
+
+def test_settings_of_the_compilers_backend_have_the_names_of_pytorch() -> None:
+    # What begins with an underscore is no setting for users, and one name is an import.
+    theirs = {name for name in torch._inductor.config._config if "._" not in f".{name}"}
+    ours = facula._inductor.config.shallow_copy_dict()  # without what is another module's
+    assert theirs - {"TYPE_CHECKING", "force_disable_caches"} == set(ours)
+    assert not facula._inductor.config.force_disable_caches

@@ -356,3 +356,82 @@ def test_tensors_that_are_sent_to_processes_share_their_memory(programs):
         """
     )
     assert out == "tensor([0., 2., 4.])\n"
+
+
+def test_private_names_that_packages_borrow_do_what_pytorchs_do(programs):
+    out = programs.lines(
+        """
+        import warnings
+
+        import torch
+        import torch.nn.functional as F
+        from torch._compile import _disable_dynamo
+        from torch._dynamo.eval_frame import is_dynamo_supported
+        from torch._dynamo.utils import warn_once
+        from torch.nn.modules.transformer import _get_activation_fn, _get_clones
+        from torch.optim.lr_scheduler import LRScheduler, _enable_get_lr_call
+
+        assert torch._disable_dynamo is _disable_dynamo and _disable_dynamo(len) is len
+        assert is_dynamo_supported() and _get_activation_fn("gelu") is F.gelu
+        assert torch.cuda._initialized is torch.cuda.is_available()
+        assert torch.hub.get_dir().startswith(torch.hub._get_torch_home())
+        assert torch._utils._element_size(torch.float16) == 2
+        assert torch._C._show_config() == torch.__config__.show()
+        assert len(_get_clones(torch.nn.Linear(1, 1), 2)) == 2
+        torch.classes.__path__ = []
+        assert torch._shape_as_tensor(torch.ones(2, 3)).tolist() == [2, 3]
+        assert torch._grouped_mm(torch.ones(2, 3, 4), torch.ones(2, 4, 5)).shape == (2, 3, 5)
+
+        mask = F._canonical_mask(torch.tensor([True, False]), "mask", None, "", torch.float32)
+        assert mask.tolist() == [float("-inf"), 0] and F._none_or_dtype(mask) is torch.float32
+        assert F._mha_shape_check(*[torch.ones(2, 3, 4)] * 3, None, None, 2)
+
+        seen = []
+        x = torch.ones(1, requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda g: seen.append(torch.autograd._is_checkpoint_valid()))
+        torch.autograd.grad(y, x, retain_graph=True)
+        y.backward()
+        assert seen == [False, True] and torch.autograd._is_checkpoint_valid()
+        assert torch._C._current_graph_task_id() == -1
+
+        class Doubled(LRScheduler):
+            def get_lr(self):
+                return [2 * rate for rate in self.base_lrs]
+
+            def step(self):
+                with _enable_get_lr_call(self):
+                    print(self.get_lr())
+
+        Doubled(torch.optim.SGD([x], lr=0.5))
+        with warnings.catch_warnings(record=True) as said:
+            warn_once("once")
+            warn_once("once")
+        assert len(said) == 1
+        """
+    )
+    assert out == ["[1.0]"]
+
+
+def test_packages_that_are_compiled_for_pytorch_are_not_there(programs):
+    programs.write("raise AssertionError('loaded')", "torchtext.py")
+    assert programs.lines(
+        """
+        import importlib, importlib.metadata, importlib.util
+        print(importlib.util.find_spec("torchtext"), importlib.util.find_spec("flash_attn"))
+        try:
+            importlib.metadata.version("flash-attn")
+        except importlib.metadata.PackageNotFoundError:
+            print("not installed")
+        for name in ("torchtext", "flash_attn"):
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                print(type(error).__name__, str(error)[:44])
+        """
+    ) == [
+        "None None",
+        "not installed",
+        "ImportError torchtext cannot be imported under facula ru",
+        "ModuleNotFoundError No module named 'flash_attn'",
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import facula
+import facula.nn.functional as F
 
 
 @pytest.mark.promise("T1")
@@ -165,6 +166,33 @@ def test_channels_last_changes_strides_and_not_values():
     assert y.is_contiguous(memory_format=facula.channels_last)
     assert not y.is_contiguous()
     assert facula.equal(x, y)
+
+
+@pytest.mark.promise("T2")
+def test_a_part_of_the_channels_is_still_channels_last():
+    x = facula.randn(2, 6, 4, 4).to(memory_format=facula.channels_last)
+    part = x.chunk(2, 1)[1]
+    for result in (
+        facula.cat([part, part], 1),
+        F.conv2d(part, facula.ones(4, 3, 1, 1)),
+        F.batch_norm(part, None, None, training=True),
+        F.group_norm(part, 3),
+        F.max_pool2d(part, 2),
+    ):
+        assert result.is_contiguous(memory_format=facula.channels_last)
+    image = facula.randn(4, 4, 3).permute(2, 0, 1).unsqueeze(0)  # its batch has another stride
+    assert F.conv2d(image, facula.ones(4, 3, 1, 1)).is_contiguous()
+
+
+@pytest.mark.promise("T2")
+def test_a_stack_lies_as_its_tensors_joined_do():
+    x = facula.randn(2, 3, 4, 5).to(memory_format=facula.channels_last)
+    assert facula.stack([x, x]).stride() == (120, 60, 1, 15, 3)
+    assert facula.stack([x, x], 1).stride() == (120, 3, 1, 30, 6)
+    assert facula.stack([x, x], 4).is_contiguous()
+    assert facula.equal(facula.stack([x, x + 1], 2)[:, :, 1], x + 1)
+    volume = facula.ones(2, 3, 4, 5, 2).to(memory_format=facula.channels_last_3d)
+    assert facula.cat([volume, volume]).is_contiguous(memory_format=facula.channels_last_3d)
 
 
 @pytest.mark.promise("T2")

@@ -28,7 +28,7 @@ class Log(TorchDispatchMode):
         return func(*args, **kwargs)
 
 
-def told(function):
+def seen_by_a_mode(function):
     with Log() as log:
         function()
     return log.seen
@@ -81,6 +81,9 @@ IMAGE = facula.arange(96.0).reshape(2, 3, 4, 4)
 
 
 CROSS_ENTROPY = ["zeros.default", "_log_softmax.default", "nll_loss_forward.default"]
+POOL = ["unsqueeze.default", "avg_pool2d.default", "squeeze.dim"]
+ADAPTIVE = ["unsqueeze.default", "_adaptive_avg_pool2d.default", "squeeze.dim"]
+LINE = ["select.int", "select.int", "t.default", "view.default", "addmm.default", "view.default"]
 PRODUCT = ["expand.default", "view.default"] * 2 + ["bmm.default", "view.default"]
 
 
@@ -114,11 +117,26 @@ PRODUCT = ["expand.default", "view.default"] * 2 + ["bmm.default", "view.default
         (lambda: F.interpolate(IMAGE, scale_factor=2), ["facula._resample.default"]),
         (lambda: facula.multiply(X, X).clip_(0), ["mul.Tensor", "clamp_.default"]),
         (lambda: X.narrow(1, 1, 2).square(), ["slice.Tensor", "pow.Tensor_Scalar"]),
+        (lambda: facula.as_tensor(X, dtype=facula.float64), ["_to_copy.default"]),
+        (lambda: F.linear(X[0], X, X[:, 0]), LINE),
+        (lambda: F.l1_loss(X, X), ["sub.Tensor", "abs.default", "mean.default"]),
+        (lambda: F.selu(X), ["elu.default"]),
+        (lambda: F.avg_pool1d(X, 2), POOL),
+        (lambda: F.adaptive_avg_pool1d(X, 2), ADAPTIVE),
+        (lambda: X.broadcast_to((2, 4, 5)).tile(2), ["expand.default", "repeat.default"]),
+        (lambda: X.conj().movedim(0, 1).resolve_conj().real, ["permute.default"]),
+        (lambda: X.flatten(1).argwhere(), ["nonzero.default"]),
+        (lambda: facula.outer(X[0], X[1]), ["select.int"] * 2 + ["view.default", "mul.Tensor"]),
+        (lambda: X.msort(), ["sort.default"]),
+        (lambda: facula.asarray(X, copy=True), ["clone.default"]),
+        (lambda: facula.tensor([1.0]), []),
+        (lambda: X.new_tensor([1.0]), []),
+        (lambda: X.__dlpack__(), []),
         (lambda: X.sum().item(), ["sum.default", "_local_scalar_dense.default"]),
     ],
 )
-def test_modes_are_told_of_the_operations_of_aten(function, names):
-    assert told(function) == names
+def test_modes_see_the_operations_of_aten(function, names):
+    assert seen_by_a_mode(function) == names
 
 
 @pytest.mark.parametrize(
@@ -369,6 +387,30 @@ def test_objects_without_elements_are_parameters_copied_and_pickled(wrapped):
     assert again.inner.tolist() == wrapped.inner.tolist() and again.stride() == (3, 1)
 
 
+@pytest.mark.filterwarnings("ignore:.*clone:UserWarning")
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: facula.tensor(x),
+        lambda x: facula.as_tensor(x, dtype=facula.float64),
+        lambda x: facula.asarray(x, copy=True),
+        lambda x: facula.ones(1).new_tensor(x),
+    ],
+)
+def test_a_tensor_of_an_object_is_what_its_class_makes(wrapped, function):
+    made = function(wrapped)
+    assert type(made) is Wrapped and made.inner is not wrapped.inner
+    assert made.inner.tolist() == wrapped.inner.tolist()
+
+
+def test_no_memory_is_read_of_objects_without_elements(wrapped):
+    with pytest.raises(RuntimeError, match="tensor: the elements of Wrapped are where its __torch"):
+        facula.tensor([wrapped[0, 0], 1.0])
+    for export in (facula.from_dlpack, facula.utils.dlpack.to_dlpack):
+        with pytest.raises(BufferError, match="__dlpack__: the elements of Wrapped are where"):
+            export(wrapped)
+
+
 def test_a_gradient_that_no_class_computes_is_refused_not_missing(wrapped):
     wrapped.requires_grad_()
     y = wrapped * 2
@@ -424,6 +466,19 @@ def test_a_write_ends_the_gradient_of_what_it_changes(wrapped):
         facula.autograd.grad(y, wrapped, facula.ones(2, 3))
 
 
+def test_a_write_to_a_view_ends_the_gradient_of_its_base(wrapped):
+    base, other = Wrapped(facula.ones(2, 3)), Wrapped(facula.arange(3.0)).requires_grad_()
+    view = base[0][1:]
+    assert view.add_(other[1:]) is view and base.inner[0].tolist() == [1, 2, 3]
+    for x in (view, base):
+        with pytest.raises(NotImplementedError, match=r"aten::add_.Tensor: no derivative"):
+            facula.autograd.grad(x, other, facula.ones(x.shape))
+    assert not hasattr(pickle.loads(pickle.dumps(wrapped[0])), "_wrapper_base")
+    base = Wrapped(facula.ones(2, 3))
+    base.detach()[0].add_(other)
+    assert base.grad_fn is None
+
+
 def test_operations_in_place_return_the_object_itself(wrapped):
     assert wrapped.add_(1) is wrapped and not wrapped.requires_grad
     wrapped.requires_grad_()
@@ -477,7 +532,7 @@ def test_a_class_over_memory_can_pass_operations_on():
     assert facula.Tensor.tolist(y) == [2, 2]
 
 
-def test_a_mode_is_told_of_the_classes_of_arguments(wrapped):
+def test_a_mode_sees_the_classes_of_arguments(wrapped):
     types_seen = []
 
     class Types(TorchDispatchMode):
@@ -527,3 +582,14 @@ def test_a_block_without_modes_is_of_its_thread():
         may_leave.set()
         other.join()
     assert mode.n_seen > 0
+
+
+def test_elu_of_aten_has_three_factors_and_writes_to_nothing():
+    x = facula.tensor([1.0, -1.0])
+    facula.testing.assert_close(
+        aten.elu(x, 2.0, 3.0), facula.tensor([3.0, -3.7927]), atol=1e-4, rtol=0
+    )
+    assert x.tolist() == [1, -1] and aten.elu(x, 1.0, 1.0, 2.0)[1].item() == pytest.approx(
+        -0.8647, abs=1e-4
+    )
+    assert F.elu(x, 2.0, True) is x

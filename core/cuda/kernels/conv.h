@@ -2,6 +2,7 @@
 // not compute, and where it is not installed. All offsets are int64, all sums in a fixed order.
 #pragma once
 #include "cuda/kernels/nn_arguments.h"
+#include "cuda/kernels/rows.h"
 #include "cuda/kernels/tile.h"
 
 namespace facula {
@@ -110,6 +111,78 @@ FACULA_FN void implicit_gemm(const ConvArguments& a) {
       m, n, k, [&](int64_t i, int64_t j) { return W(conv_left<T>(a, group, i, j)); },
       [&](int64_t i, int64_t j) { return W(conv_right<T>(a, group, i, j)); },
       [&](int64_t i, int64_t j, W sum) { *conv_result<T>(a, group, i, j) = T(sum); });
+}
+
+// Of a weight with one input channel: blockIdx.x has taps and channels, blockIdx.y a piece of the
+// pixels, whose every n-th a thread multiplies.
+template <class T>
+FACULA_FN void narrow_weight(const NarrowArguments& a) {
+  using W = Wide<T>;
+  int n_sets = (a.n_channels + kNarrowChannels - 1) / kNarrowChannels;
+  int first_channel = int(blockIdx.x) % n_sets * kNarrowChannels;
+  int first_tap = int(blockIdx.x) / n_sets * kNarrowTaps;
+  int reach[kNarrowTaps][3];  // from a pixel's first element to that of a tap
+#pragma unroll
+  for (int t = 0; t < kNarrowTaps; ++t) {
+    int at[3], rest = divide(first_tap + t, a.kernel[1], at[2]);
+    at[0] = divide(rest, a.kernel[0], at[1]);
+    for (int d = 0; d < 3; ++d) reach[t][d] = at[d] * a.dilation[d];
+  }
+  W totals[kNarrowChannels][kNarrowTaps];
+#pragma unroll
+  for (int c = 0; c < kNarrowChannels; ++c)
+    for (int t = 0; t < kNarrowTaps; ++t) totals[c][t] = W(0);
+  int begin = int(blockIdx.y) * a.piece_size, end = begin + a.piece_size;
+  if (end > a.n_pixels) end = a.n_pixels;
+  for (int i = begin + int(threadIdx.x); i < end; i += kReduceThreads) {
+    int at[3], rest, image = divide(i, a.image_pixels, rest);
+    rest = divide(rest, a.out[1], at[2]);
+    at[0] = divide(rest, a.out[0], at[1]);
+    const T* x = reinterpret_cast<const T*>(a.x) + image * a.image_strides[0];
+    const T* g = reinterpret_cast<const T*>(a.g) + image * a.image_strides[1] +
+                 first_channel * a.g_channel_stride;
+    for (int d = 0; d < 3; ++d) {
+      g += at[d] * a.strides[1][d];
+      at[d] = at[d] * a.stride[d] - a.padding[d];
+    }
+    W up[kNarrowChannels];
+#pragma unroll
+    for (int c = 0; c < kNarrowChannels; ++c)
+      up[c] = first_channel + c < a.n_channels ? W(g[c * a.g_channel_stride]) : W(0);
+#pragma unroll
+    for (int t = 0; t < kNarrowTaps; ++t) {
+      bool is_inside = first_tap + t < a.n_taps;
+      int64_t offset = 0;
+      for (int d = 0; d < 3; ++d) {
+        int place = at[d] + reach[t][d];
+        is_inside = is_inside && place >= 0 && place < a.in[d];
+        offset += place * a.strides[0][d];
+      }
+      W value = is_inside ? W(x[offset]) : W(0);
+#pragma unroll
+      for (int c = 0; c < kNarrowChannels; ++c) totals[c][t] += up[c] * value;
+    }
+  }
+  // The threads of a warp join their sums, then the warps.
+  constexpr int kWarp = 32, kWarps = kReduceThreads / kWarp, kSums = kNarrowChannels * kNarrowTaps;
+  __shared__ W shared[kWarps][kSums];
+  int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+#pragma unroll
+  for (int c = 0; c < kNarrowChannels; ++c)
+#pragma unroll
+    for (int t = 0; t < kNarrowTaps; ++t) {
+      W total = totals[c][t];
+      for (int bits = 1; bits < kWarp; bits *= 2) total += from_lane(total, bits);
+      if (lane == 0) shared[warp][c * kNarrowTaps + t] = total;
+    }
+  __syncthreads();
+  int channel = first_channel + threadIdx.x / kNarrowTaps,
+      tap = first_tap + threadIdx.x % kNarrowTaps;
+  if (threadIdx.x >= kSums || channel >= a.n_channels || tap >= a.n_taps) return;
+  W total = W(0);
+  for (int i = 0; i < kWarps; ++i) total += shared[i][threadIdx.x];
+  reinterpret_cast<W*>(
+      a.partials)[(int64_t(blockIdx.y) * a.n_channels + channel) * a.n_taps + tap] = total;
 }
 
 }  // namespace facula

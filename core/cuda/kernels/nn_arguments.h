@@ -22,6 +22,21 @@ struct ConvArguments {
   int64_t stride[3], padding[3], dilation[3];
 };
 
+// The gradient of a weight that has one input channel, from pieces of the pixels of all images: its
+// matrix is (out_channels, taps), far too narrow for the tiles of a product.
+struct NarrowArguments {
+  const char *x, *g;
+  char* partials;            // [piece][element of the weight], of the wide type
+  int64_t image_strides[2];  // of x and g
+  int64_t strides[2][3];
+  int64_t g_channel_stride;
+  int n_pixels, n_channels, n_taps, piece_size;
+  Divisor image_pixels, out[2], kernel[2];  // the sizes but the first
+  int in[3], stride[3], padding[3], dilation[3];
+};
+// A thread has the sums of so many taps of so many channels in its registers.
+constexpr int kNarrowTaps = 9, kNarrowChannels = 4;
+
 // ---- rows: lines of `size` elements along a dimension that is followed by `inner` others
 
 struct RowShape {
@@ -77,6 +92,10 @@ struct NormArguments {
   char *to_weight, *to_bias;  // gradients, or null
 };
 
+// How threads read channels: in vectors of neighbouring channels, where inner is 1; in vectors of
+// the runs of `inner` elements; or one element at a time.
+enum class ChannelWay : int { Columns, Runs, Elements };
+
 // Elements (n_outer, n_channels, inner); statistics and coefficients are by channel.
 struct ChannelArguments {
   int64_t n_outer, n_channels, inner;
@@ -93,8 +112,9 @@ struct ChannelArguments {
   char *to_weight, *to_bias;  // gradients, or null
   char* coefficients;         // [2 or 3][channel], of the wide type
   bool is_training;
-  bool is_columns;  // inner is 1, and channels are read in vectors
+  ChannelWay way;
 };
+constexpr int kRunVectors = 4;     // that a thread has in flight
 constexpr int kColumnGroups = 32;  // vectors of columns that a block has at most
 
 // ---- windows
@@ -116,7 +136,7 @@ struct PoolArguments {
   const char *x, *g;
   char* to;
   int64_t* indices;  // flat ones of (D, H, W), or null
-  bool is_packed;    // a thread has kPoolPack neighbours of the inner dimension
+  bool is_packed;    // a thread has kPoolPack neighbours of the inner dimension, or of a line
 };
 constexpr int kPoolPack = 4;
 

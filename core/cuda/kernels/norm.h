@@ -330,6 +330,35 @@ FACULA_FN void row_norm_parameters(const NormArguments& a) {
 
 // ---- channels: batch_norm
 
+// The vectors of runs: a thread has every n-th of those from `begin` to `end`.
+template <class T>
+struct Runs {
+  static constexpr int kSize = Vector<T>::kSize;
+  int64_t begin, end;
+  // f(number, place of the vector, x, g) for vectors i that lie at place_of(i); loads of several
+  // are in flight.
+  template <class Place, class F>
+  FACULA_FN void visit(const char* x_data, const char* g_data, Place place_of, F f) const {
+    const Vector<T>*x = reinterpret_cast<const Vector<T>*>(x_data),
+          *g = reinterpret_cast<const Vector<T>*>(g_data);
+    for (int64_t i = begin + threadIdx.x; i < end; i += kRunVectors * kReduceThreads) {
+      Vector<T> xs[kRunVectors], gs[kRunVectors];
+      int64_t at[kRunVectors];
+#pragma unroll
+      for (int k = 0; k < kRunVectors; ++k) {
+        if (i + k * kReduceThreads >= end) continue;
+        at[k] = place_of(i + k * kReduceThreads);
+        xs[k] = x[at[k]];
+        if (g) gs[k] = g[at[k]];
+      }
+#pragma unroll
+      for (int k = 0; k < kRunVectors; ++k)
+        if (i + k * kReduceThreads < end) f(i + k * kReduceThreads, at[k], xs[k], gs[k]);
+    }
+  }
+};
+FACULA_FN int64_t at_most(int64_t n, int64_t limit) { return n < limit ? n : limit; }
+
 // f(x index) for a lane's elements of a piece of a channel, which is a run of (outer, inner).
 template <class F>
 FACULA_FN void visit_channel(const ChannelArguments& a, int64_t channel, int64_t piece, int lane,
@@ -356,8 +385,8 @@ template <class T, class Base, class Term>
 FACULA_FN void channel_sums(const ChannelArguments& a, Base base, Term term) {
   using W = Wide<T>;
   double* partials = a.partials + int64_t(blockIdx.y) * a.n_channels * 2;
-  if (a.is_columns) {
-    constexpr int kSize = Vector<T>::kSize;
+  constexpr int kSize = Vector<T>::kSize;
+  if (a.way == ChannelWay::Columns) {
     Columns<T> columns(a.n_outer, a.n_channels, a.piece_size);
     Sums<W> totals[kSize];
     W bases[kSize];
@@ -374,8 +403,31 @@ FACULA_FN void channel_sums(const ChannelArguments& a, Base base, Term term) {
     });
     return;
   }
-  // Neighbouring threads have neighbouring channels, or the elements of one run.
   __shared__ double memory[kReduceThreads][2];
+  if (a.way == ChannelWay::Runs) {
+    int64_t channel = blockIdx.x, length = a.inner / kSize, piece = a.piece_size / kSize;
+    Runs<T> runs{blockIdx.y * piece, at_most((blockIdx.y + 1) * piece, a.n_outer * length)};
+    Sums<W> own;
+    W by = base(channel);
+    runs.visit(
+        a.x, a.g,
+        [&](int64_t i) {
+          int64_t at, outer = divide(i, length, at);
+          return (outer * a.n_channels + channel) * length + at;
+        },
+        [&](int64_t, int64_t, const Vector<T>& x, const Vector<T>& g) {
+#pragma unroll
+          for (int j = 0; j < kSize; ++j) own.join(term(W(x.values[j]), W(g.values[j]), by));
+        });
+    Sums<double> total{double(own.first), double(own.second)};
+    share_lanes(total, reinterpret_cast<Sums<double>*>(memory), {int(threadIdx.x), 0, 1},
+                kReduceThreads, true);
+    if (threadIdx.x != 0) return;
+    partials[channel * 2] = total.first;
+    partials[channel * 2 + 1] = total.second;
+    return;
+  }
+  // Neighbouring threads have neighbouring channels, or the elements of one run.
   int n_lanes = a.inner == 1 ? kReduceThreads / kColumnGroups : kReduceThreads;
   Place place = place_of(n_lanes, a.inner != 1);
   int64_t channel = int64_t(blockIdx.x) * place.n_slots + place.slot;
@@ -481,8 +533,8 @@ template <class T, int kNumbers, class F>
 FACULA_FN void map_channels(const ChannelArguments& a, F f) {
   using W = Wide<T>;
   const W* by = reinterpret_cast<const W*>(a.coefficients);
-  if (a.is_columns) {
-    constexpr int kSize = Vector<T>::kSize;
+  constexpr int kSize = Vector<T>::kSize;
+  if (a.way == ChannelWay::Columns) {
     Columns<T> columns(a.n_outer, a.n_channels, a.piece_size);
     W numbers[kSize][kNumbers];
     if (columns.is_active)
@@ -496,6 +548,25 @@ FACULA_FN void map_channels(const ChannelArguments& a, F f) {
         y.values[j] = T(f(W(x.values[j]), W(g.values[j]), numbers[j]));
       reinterpret_cast<Vector<T>*>(a.to)[at] = y;
     });
+    return;
+  }
+  if (a.way == ChannelWay::Runs) {
+    int64_t piece = int64_t(kRunVectors) * kReduceThreads, length = a.inner / kSize;
+    Runs<T> runs{blockIdx.x * piece,
+                 at_most((blockIdx.x + 1) * piece, a.n_outer * a.n_channels * length)};
+    runs.visit(
+        a.x, a.g, [](int64_t i) { return i; },
+        [&](int64_t i, int64_t at, const Vector<T>& x, const Vector<T>& g) {
+          int64_t channel;
+          divide(quotient(i, length), a.n_channels, channel);
+          W numbers[kNumbers];
+          for (int k = 0; k < kNumbers; ++k) numbers[k] = by[k * a.n_channels + channel];
+          Vector<T> y;
+#pragma unroll
+          for (int j = 0; j < kSize; ++j)
+            y.values[j] = T(f(W(x.values[j]), W(g.values[j]), numbers));
+          reinterpret_cast<Vector<T>*>(a.to)[at] = y;
+        });
     return;
   }
   constexpr int kEach = 4;

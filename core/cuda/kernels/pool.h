@@ -185,9 +185,43 @@ FACULA_FN void gather_largest(const PoolArguments& a) {
       });
 }
 
+// The same where inner is 1, of neighbours along a line, which share all but the windows along it.
+template <class T>
+FACULA_FN void gather_largest_of_line(const PoolArguments& a) {
+  using W = Wide<T>;
+  int64_t i = first_of_pack<kPoolPack>();
+  if (i >= a.n_outer * a.n_inputs) return;
+  PoolPlace p = pool_place(i, a.n_inputs, a.axes[1].in, a.axes[2].in, a.inner);
+  int flat = (p.at[0] * a.axes[1].in + p.at[1]) * a.axes[2].in + p.at[2];
+  WindowRange planes = windows_with(a.axes[0], p.at[0]), lines = windows_with(a.axes[1], p.at[1]);
+  WindowRange along[kPoolPack];
+  W total[kPoolPack];
+#pragma unroll
+  for (int j = 0; j < kPoolPack; ++j) {
+    along[j] = windows_with(a.axes[2], p.at[2] + j);
+    total[j] = W(0);
+  }
+  const int64_t* indices = a.indices + p.outer * a.n_windows;
+  const T* g = reinterpret_cast<const T*>(a.g) + p.outer * a.n_windows;
+  for (int plane = planes.first; plane < planes.last; ++plane)
+    for (int line = lines.first; line < lines.last; ++line) {
+      int first = (plane * a.axes[1].out + line) * a.axes[2].out;
+#pragma unroll
+      for (int j = 0; j < kPoolPack; ++j)
+        for (int o = along[j].first; o < along[j].last; ++o)
+          if (indices[first + o] == flat + j) total[j] += W(g[first + o]);
+    }
+  Pack<T, kPoolPack> to;
+#pragma unroll
+  for (int j = 0; j < kPoolPack; ++j) to.values[j] = T(total[j]);
+  *reinterpret_cast<Pack<T, kPoolPack>*>(reinterpret_cast<T*>(a.to) + i) = to;
+}
+
 template <class T>
 FACULA_FN void max_pool_backward(const PoolArguments& a) {
-  if (a.is_packed) {
+  if (a.is_packed && a.inner == 1) {
+    gather_largest_of_line<T>(a);
+  } else if (a.is_packed) {
     gather_largest<T, kPoolPack>(a);
   } else {
     gather_largest<T, 1>(a);

@@ -54,8 +54,9 @@ struct DropoutArguments {
   RandomCall random;
   int64_t chance;
   double scale;
-  bool draws;
+  bool draws, is_packed;
 };
+constexpr int kDropoutPack = 4;  // elements of a thread
 
 #ifdef __CUDACC_RTC__
 
@@ -107,20 +108,34 @@ FACULA_FN void draw_samples(const SampleArguments& a) {
   reinterpret_cast<T*>(a.out)[i] = sample_of<T>(a, stream);
 }
 
+// Neighbours [i, i + kPack), which are read and written together.
+template <class T, int kPack>
+FACULA_FN void drop_out(const DropoutArguments& a, int64_t i) {
+  using W = Wide<T>;
+  Pack<bool, kPack> mask;
+  if (a.draws) {
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) {
+      PhiloxStream stream = stream_of(a.random, i + j);
+      mask.values[j] = is_below(stream.random64(), a.chance);
+    }
+    *reinterpret_cast<Pack<bool, kPack>*>(a.mask + i) = mask;
+  } else {
+    mask = *reinterpret_cast<const Pack<bool, kPack>*>(a.mask + i);
+  }
+  auto x = *reinterpret_cast<const Pack<T, kPack>*>(reinterpret_cast<const T*>(a.x) + i);
+  Pack<T, kPack> y;
+#pragma unroll
+  for (int j = 0; j < kPack; ++j)
+    y.values[j] = T(W(x.values[j]) * (mask.values[j] ? static_cast<W>(a.scale) : W(0)));
+  *reinterpret_cast<Pack<T, kPack>*>(reinterpret_cast<T*>(a.y) + i) = y;
+}
+
 template <class T>
 FACULA_FN void dropout(const DropoutArguments& a) {
-  using W = Wide<T>;
-  int64_t i = thread_number();
-  if (i >= a.numel) return;
-  bool is_kept;
-  if (a.draws) {
-    PhiloxStream stream = stream_of(a.random, i);
-    a.mask[i] = is_kept = is_below(stream.random64(), a.chance);
-  } else {
-    is_kept = a.mask[i];
-  }
-  W x = reinterpret_cast<const T*>(a.x)[i];
-  reinterpret_cast<T*>(a.y)[i] = T(x * (is_kept ? static_cast<W>(a.scale) : W(0)));
+  int64_t i = thread_number() * kDropoutPack;
+  if (a.is_packed && i + kDropoutPack <= a.numel) return drop_out<T, kDropoutPack>(a, i);
+  for (int64_t end = i + kDropoutPack; i < end && i < a.numel; ++i) drop_out<T, 1>(a, i);
 }
 
 template <class P, class T>

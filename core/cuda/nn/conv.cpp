@@ -1,8 +1,10 @@
 // Convolutions: by cuDNN, or by our own kernel where it is not there or refuses.
+#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "base/error.h"
+#include "cuda/cuda.h"
 #include "cuda/kernel.h"
 #include "cuda/nn/cudnn.h"
 #include "cuda/nn/nn.h"
@@ -13,7 +15,9 @@ namespace {
 
 constexpr DTypes kConvDTypes = kAllDTypes & ~only(DType::Bool);
 FACULA_KERNEL(implicit_gemm, "conv.h", ConvArguments, kConvDTypes)
+FACULA_KERNEL(narrow_weight, "conv.h", NarrowArguments, only(DType::Float32))
 constexpr int64_t kTile = 64;
+constexpr int64_t kNarrowMostTaps = 32, kNarrowPixelsPerThread = 8, kNarrowMostPieces = 512;
 
 // Numbers of cuDNN's enumerations.
 constexpr int kConvolution = 1, kComputeType = 100, kMode = 101, kDilations = 102, kStrides = 103,
@@ -182,12 +186,60 @@ void run_own(ConvRole role, const cpu::ConvShape& s, int64_t n_spatial, MemoryFo
                        {ceil_div(m, kTile) * ceil_div(n, kTile), s.groups}, a);
 }
 
+// Whether narrow_weight is the way: on an H200 it takes 14 us for the first layer of a network for
+// digits, 64x1x28x28 to 32 channels, and cuDNN's way that gives the same bits each time 97 us.
+bool is_narrow(ConvRole role, const cpu::ConvShape& s, DType dtype) {
+  constexpr int64_t kLimit = int64_t(1) << 30;  // the kernel counts in 32 bits
+  for (const cpu::Spatial* values : {&s.stride, &s.padding, &s.dilation})
+    if (*std::max_element(values->begin(), values->end()) >= kLimit) return false;
+  return role == ConvRole::Weight && dtype == DType::Float32 && s.groups == 1 &&
+         s.in_channels == 1 && s.weight_row() <= kNarrowMostTaps &&
+         s.n_batch * s.out_pixels() < kLimit && s.in_pixels() < kLimit;
+}
+
+void run_narrow(const cpu::ConvShape& s, int64_t n_spatial, MemoryFormat format,
+                const Operands& t) {
+  Sizes sizes = sizes_of(s, n_spatial);
+  ConvTensor x = tensor_of(t.x, sizes.input, format), g = tensor_of(t.y, sizes.output, format);
+  NarrowArguments a{};
+  a.x = x.data;
+  a.g = g.data;
+  a.image_strides[0] = x.strides[0];
+  a.image_strides[1] = g.strides[0];
+  a.g_channel_stride = g.strides[1];
+  a.n_pixels = static_cast<int>(s.n_batch * s.out_pixels());
+  a.n_channels = static_cast<int>(s.out_channels);
+  a.n_taps = static_cast<int>(s.weight_row());
+  a.image_pixels = s.out_pixels();
+  for (int d = 0; d < 3; ++d) {
+    a.strides[0][d] = x.strides[2 + d];
+    a.strides[1][d] = g.strides[2 + d];
+    a.in[d] = static_cast<int>(s.in[d]);
+    a.stride[d] = static_cast<int>(s.stride[d]);
+    a.padding[d] = static_cast<int>(s.padding[d]);
+    a.dilation[d] = static_cast<int>(s.dilation[d]);
+    if (d == 0) continue;
+    a.out[d - 1] = s.out[d];
+    a.kernel[d - 1] = s.kernel[d];
+  }
+  int64_t least = kKernelThreads * kNarrowPixelsPerThread;
+  a.piece_size = static_cast<int>(std::max(
+      least, ceil_div(ceil_div(a.n_pixels, kNarrowMostPieces), kKernelThreads) * kKernelThreads));
+  int64_t n_pieces = ceil_div(a.n_pixels, a.piece_size);
+  Tensor partials = empty({n_pieces, t.w.numel()}, t.w.dtype(), t.w.device());
+  a.partials = partials.address();
+  Grid grid{ceil_div(a.n_channels, kNarrowChannels) * ceil_div(a.n_taps, kNarrowTaps), n_pieces};
+  narrow_weight_kernel(t.x.device(), {t.x.dtype()}, grid, a);
+  run_reduction("conv", ReduceOp::sum, partials, 1, t.w.dtype(), t.w, {}, {});
+}
+
 }  // namespace
 
 void convolve(ConvRole role, const cpu::ConvShape& shape, int64_t n_spatial, MemoryFormat format,
               const Tensor& x, const Tensor& w, const Tensor& y) {
   if (x.is_meta()) return;
   Operands operands{x, w, y};
+  if (is_narrow(role, shape, x.dtype())) return run_narrow(shape, n_spatial, format, operands);
   if (cudnn::is_enabled() && cudnn::type_of(x.dtype()) >= 0) {
     std::vector<cudnn::Binding> bindings = {
         {kInputId, x.address()}, {kWeightId, w.address()}, {kOutputId, y.address()}};

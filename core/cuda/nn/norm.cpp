@@ -93,16 +93,21 @@ ChannelArguments arguments_of(const ChannelNorm& norm) {
 
 // The blocks that the sums of channels need, which also cut channels into pieces.
 Grid cut_channels(ChannelArguments& a, DType dtype) {
-  a.is_columns = a.inner == 1 && a.n_channels % vector_of(dtype) == 0 && is_aligned(a.x) &&
-                 is_aligned(a.g) && is_aligned(a.to);
-  int64_t n = a.n_outer * a.inner, n_tiles = a.n_channels;
+  int64_t vector = vector_of(dtype), n = a.n_outer * a.inner, n_tiles = a.n_channels;
+  bool is_aligned_all = is_aligned(a.x) && is_aligned(a.g) && is_aligned(a.to);
+  a.way = ChannelWay::Elements;
+  if (is_aligned_all && (a.inner == 1 ? a.n_channels : a.inner) % vector == 0)
+    a.way = a.inner == 1 ? ChannelWay::Columns : ChannelWay::Runs;
   if (a.inner == 1) {
-    ColumnCut cut(a.n_channels, a.is_columns, dtype);
+    ColumnCut cut(a.n_channels, a.way == ChannelWay::Columns, dtype);
     n_tiles = cut.n_tiles;
     a.piece_size = cut.rows_of_sums(n);
   } else {
-    int64_t most = std::min(kMostPieces, ceil_div(n, kElementsPerPiece));
-    a.piece_size = ceil_div(n, std::clamp<int64_t>(ceil_div(kEnoughBlocks, n_tiles), 1, most));
+    int64_t least =
+        a.way == ChannelWay::Runs ? kRunVectors * kKernelThreads * vector : kElementsPerPiece;
+    int64_t most = std::min(kMostPieces, ceil_div(n, least));
+    int64_t n_pieces = std::clamp<int64_t>(ceil_div(kEnoughBlocks, n_tiles), 1, most);
+    a.piece_size = ceil_div(ceil_div(n, n_pieces), vector) * vector;
   }
   a.n_pieces = ceil_div(n, a.piece_size);
   return {n_tiles, a.n_pieces};
@@ -110,9 +115,10 @@ Grid cut_channels(ChannelArguments& a, DType dtype) {
 
 // The same for a map of all elements.
 Grid cut_map(ChannelArguments& a, DType dtype) {
-  if (!a.is_columns) {
+  if (a.way != ChannelWay::Columns) {
     int64_t numel = a.n_outer * a.n_channels * a.inner;
-    return {ceil_div(numel, kKernelThreads * kElementsPerThread), 1};
+    int64_t each = a.way == ChannelWay::Runs ? kRunVectors * vector_of(dtype) : kElementsPerThread;
+    return {ceil_div(numel, kKernelThreads * each), 1};
   }
   ColumnCut cut(a.n_channels, true, dtype);
   a.piece_size = cut.rows_of_map(a.n_outer);

@@ -52,15 +52,20 @@ int elements_of_one(int64_t n) {
   return static_cast<int>(n);
 }
 
-// Whether threads can take neighbours of the inner dimension together.
-bool can_pack(const PoolArguments& a, const Tensor& to) {
+// Whether threads can take neighbours of the inner dimension together, or, where it is 1 and the
+// kernel has a way for that, of the last one of the input.
+enum class Packs { None, Inner, InnerOrLines };
+bool can_pack(const PoolArguments& a, const Tensor& to, Packs packs) {
   int64_t pack = kPoolPack * item_size(to.dtype());
+  if (packs == Packs::None) return false;
+  if (packs == Packs::InnerOrLines && a.inner == 1)
+    return a.axes[2].in % kPoolPack == 0 && is_aligned(a.to, pack);
   return a.inner % kPoolPack == 0 && is_aligned(a.to, pack) && is_aligned(a.x, pack) &&
          is_aligned(a.g, pack) && is_aligned(a.indices, kPoolPack * int64_t(sizeof(int64_t)));
 }
 
 void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolArguments a,
-         const Tensor& to, bool may_pack = false) {
+         const Tensor& to, Packs packs = Packs::None) {
   if (to.is_meta()) return;
   a.n_outer = windows.n_outer;
   a.inner = windows.inner;
@@ -80,7 +85,7 @@ void run(const Kernel<PoolArguments>& kernel, const PoolWindows& windows, PoolAr
   }
   Workspace memory(to.device(), lists.nbytes());
   if (lists.nbytes() > 0) lists.upload(memory, to.device());
-  a.is_packed = may_pack && can_pack(a, to);
+  a.is_packed = can_pack(a, to, packs);
   kernel.for_each(to.device(), {to.dtype()}, to.numel() / (a.is_packed ? kPoolPack : 1), a);
 }
 
@@ -90,7 +95,7 @@ void max_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y, cons
   PoolArguments a{};
   a.x = x.address();
   a.indices = indices.defined() ? indices.address_as<int64_t>() : nullptr;
-  run(max_pool_kernel, windows, a, y, true);
+  run(max_pool_kernel, windows, a, y, Packs::Inner);
 }
 
 void mean_pool(const PoolWindows& windows, const Tensor& x, const Tensor& y) {
@@ -104,7 +109,7 @@ void max_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor
   PoolArguments a{};
   a.g = g.address();
   a.indices = indices.address_as<int64_t>();
-  run(max_pool_backward_kernel, windows, a, gx, true);
+  run(max_pool_backward_kernel, windows, a, gx, Packs::InnerOrLines);
 }
 
 void mean_pool_backward(const PoolWindows& windows, const Tensor& g, const Tensor& gx) {

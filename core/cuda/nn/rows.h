@@ -20,9 +20,6 @@ inline int lanes_of(int64_t size, int64_t inner) {
   while (lanes < most && lanes * kPerLane < size) lanes *= 2;
   return static_cast<int>(lanes);
 }
-inline bool is_aligned(const void* data, int64_t nbytes = kVectorBytes) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(nbytes) == 0;
-}
 // Whether rows that begin at x fit into so many vectors of each of their threads.
 inline bool can_hold(const RowShape& rows, DType dtype, int n_vectors, const void* x) {
   int64_t per_vector = kVectorBytes / item_size(dtype);

@@ -24,6 +24,17 @@ RandomCall next_call(Generator& generator, Device device) {
   return {generator.philox_seed(), generator.next_call(), nullptr};
 }
 
+void run_dropout(const Tensor& y, const Tensor& x, const Tensor& mask, DropoutArguments a) {
+  a.x = x.address();
+  a.y = y.address();
+  a.mask = mask.address_as<bool>();
+  a.numel = x.numel();
+  int64_t nbytes = kDropoutPack * x.itemsize();
+  a.is_packed =
+      is_aligned(a.x, nbytes) && is_aligned(a.y, nbytes) && is_aligned(a.mask, kDropoutPack);
+  dropout_kernel.for_each(x.device(), {x.dtype()}, ceil_div(a.numel, kDropoutPack), a);
+}
+
 }  // namespace
 
 void draw_samples(const Tensor& x, const Draw& draw, Generator& generator) {
@@ -39,22 +50,19 @@ void draw_chances(const Tensor& x, const Tensor& chances, Generator& generator) 
 }
 
 void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale) {
-  DropoutArguments a{x.address(), y.address(), mask.address_as<bool>(), x.numel(), {}, 0,
-                     scale,       false};
-  dropout_kernel.for_each(x.device(), {x.dtype()}, x.numel(), a);
+  DropoutArguments a{};
+  a.scale = scale;
+  run_dropout(y, x, mask, a);
 }
 
 void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale, double keep,
              Generator& generator) {
-  DropoutArguments a{x.address(),
-                     y.address(),
-                     mask.address_as<bool>(),
-                     x.numel(),
-                     next_call(generator, x.device()),
-                     static_cast<int64_t>(std::ceil(keep * 0x1p53)),
-                     scale,
-                     true};
-  dropout_kernel.for_each(x.device(), {x.dtype()}, x.numel(), a);
+  DropoutArguments a{};
+  a.random = next_call(generator, x.device());
+  a.chance = static_cast<int64_t>(std::ceil(keep * 0x1p53));
+  a.scale = scale;
+  a.draws = true;
+  run_dropout(y, x, mask, a);
 }
 
 }  // namespace facula::cuda

@@ -151,8 +151,8 @@ Entry choose_entry(LongReduceArguments& a, int64_t item_size) {
 }
 
 // How many threads and pieces share a result: by the sizes alone, so that the bits never depend on
-// the device.
-void divide_work(LongReduceArguments& a) {
+// the device. `pack`: elements that a thread reads at once along a reduction.
+void divide_work(LongReduceArguments& a, int64_t pack) {
   int64_t inner = a.n_reduced ? a.reduced[0].stride : 0;
   a.lanes_are_neighbours =
       a.n_kept == 0 || (inner != 0 && inner <= a.kept[0].stride) || a.kept[0].stride == 0;
@@ -164,7 +164,7 @@ void divide_work(LongReduceArguments& a) {
   a.n_lanes = static_cast<int>(lanes);
   a.n_pieces = 1;
   if (a.n_out * lanes < kEnoughThreads)
-    a.n_pieces = std::max<int64_t>(1, std::min({a.n_in / (lanes * kPerThread), kMaxPieces,
+    a.n_pieces = std::max<int64_t>(1, std::min({a.n_in * pack / (lanes * kPerThread), kMaxPieces,
                                                 kEnoughThreads / (a.n_out * lanes)}));
   a.piece_size = ceil_div(a.n_in, a.n_pieces);
 }
@@ -203,7 +203,7 @@ void run_reduction(const char* op, ReduceOp which, const Tensor& x, uint64_t mas
   a.numbers = {params.p, params.divisor, params.takes_root};
   set_axes(a, x, mask, keeps_order(which));
   Entry entry = choose_entry(a, x.itemsize());
-  divide_work(a);
+  divide_work(a, entry == kReduceAlong ? reduce_pack(x.itemsize()) : 1);
   Workspace workspace(x.device(),
                       a.n_pieces > 1 ? values.numel() * a.n_pieces * kAccumulatorBytes : 0);
   a.partials = workspace.data();

@@ -521,56 +521,40 @@ Tensor index_put_at_(Tensor x, nb::handle indices, const Tensor& values, bool ac
 void bind_slices(nb::module_& m) {
   def_chooser(m, "index_select", &index_select, "dim"_a, "index"_a,
               R"(The entries ``index`` along a dimension, a copy.
-
-Args:
     input: any tensor.
     dim: the dimension to index along.
     index: a vector of places along the dimension, int64 or int32.
     out: where to put the result.
-
-Example:
     >>> facula.tensor([10, 20, 30]).index_select(0, facula.tensor([2, 0]))
-    tensor([30, 10]))");
+    tensor([30, 10]))"_doc);
   def_writer_out(m, "index_add", "index_add_", &index_add, "dim"_a, "index"_a, "source"_a,
                  nb::kw_only(), "alpha"_a = Scalar(1),
                  R"(Adds ``alpha * source`` to the entries ``index`` along a dimension.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: a vector of places along the dimension, int64 or int32.
     source: what is added, one slice for each place.
     alpha: a factor for source.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(3).index_add(0, facula.tensor([0, 0, 2]), facula.ones(3))
-    tensor([2., 0., 1.]))");
+    tensor([2., 0., 1.]))"_doc);
   def_writer_out(m, "index_copy", "index_copy_", &index_copy, "dim"_a, "index"_a, "source"_a,
                  R"(Copies source to the entries ``index`` along a dimension.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: a vector of places along the dimension, int64 or int32.
     source: what is copied, one slice for each place.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(3).index_copy(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
-    tensor([2., 0., 1.]))");
+    tensor([2., 0., 1.]))"_doc);
   def_writer(m, "index_fill", "index_fill_", &index_fill_with, "dim"_a, "index"_a, "value"_a,
              R"(Fills the entries ``index`` along a dimension with one value.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: a vector of places along the dimension, int64 or int32.
     value: a number or a 0-d tensor.
-
-Example:
     >>> facula.zeros(3).index_fill(0, facula.tensor([0, 2]), 1)
-    tensor([1., 0., 1.]))");
+    tensor([1., 0., 1.]))"_doc);
 }
 
 }  // namespace
@@ -578,52 +562,36 @@ Example:
 FACULA_BINDINGS {
   bind_slices(m);
   def_chooser(m, "take", &take, "index"_a, R"(Elements of the flattened tensor.
-
-Args:
     input: any tensor.
     index: places in the flattened input.
     out: where to put the result.
-
-Example:
     >>> facula.take(facula.tensor([[1, 2], [3, 4]]), facula.tensor([3, 0]))
-    tensor([4, 1]))");
+    tensor([4, 1]))"_doc);
   def_writer(m, "put", "put_", &put, "index"_a, "source"_a, "accumulate"_a = false,
              R"(Writes source to places of the flattened tensor.
-
-Args:
     input: what is copied and changed.
     index: places in the flattened input.
     source: what is written, one element for each place.
     accumulate: whether to add to what is there, rather than to write over it.
-
-Example:
     >>> facula.zeros(2, 2).put(facula.tensor([3]), facula.tensor([1.]))
     tensor([[0., 0.],
-            [0., 1.]]))");
+            [0., 1.]]))"_doc);
   def_op(m, "index_put", &index_put_at, "indices"_a, "values"_a, "accumulate"_a = false,
          R"(``x[indices] = values`` on a copy; with ``accumulate``, the values are added.
-
-Args:
     input: what is copied and changed.
     indices: a tuple of tensors, one for each dimension; None for all of a dimension.
     values: what is written; it broadcasts to the places.
     accumulate: whether to add to what is there, rather than to write over it.
-
-Example:
     >>> facula.zeros(3).index_put((facula.tensor([1]),), facula.tensor(5.))
-    tensor([0., 5., 0.]))");
+    tensor([0., 5., 0.]))"_doc);
   def_op(m, "index_put_", &index_put_at_, "indices"_a, "values"_a, "accumulate"_a = false,
          R"(``x[indices] = values``; with ``accumulate``, the values are added.
-
-Args:
     input: what is changed.
     indices: a tuple of tensors, one for each dimension; None for all of a dimension.
     values: what is written; it broadcasts to the places.
     accumulate: whether to add to what is there, rather than to write over it.
-
-Example:
     >>> facula.index_put_(facula.zeros(3), (facula.tensor([1]),), facula.tensor(5.))
-    tensor([0., 5., 0.]))");
+    tensor([0., 5., 0.]))"_doc);
 }
 
 }  // namespace facula

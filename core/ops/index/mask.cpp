@@ -110,7 +110,8 @@ Tensor nonzero(const Tensor& x) {
 namespace {
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {
-  check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x, ".");
+  check(x.dtype() == DType::Int64, "one_hot: expected class indices of dtype int64, got ", x,
+        ". (one_hot is only applicable to index tensor of type LongTensor)");
   check(x.numel() > 0 || num_classes > 0,
         "one_hot: expected num_classes for a tensor without elements.");
   check(!x.is_meta() || num_classes > 0, "one_hot: expected num_classes for a tensor on meta.");
@@ -156,37 +157,25 @@ nb::object nonzero_as(const Tensor& x, bool as_tuple) {
 FACULA_BINDINGS {
   def_writer(m, "masked_fill", "masked_fill_", &masked_fill_with, "mask"_a, "value"_a,
              R"(One value where the mask is true.
-
-Args:
     input: what is copied and changed.
     mask: bool, of a shape that broadcasts to that of the input.
     value: a number or a 0-d tensor.
-
-Example:
     >>> facula.tensor([1, 2]).masked_fill(facula.tensor([True, False]), 0)
-    tensor([0, 2]))");
+    tensor([0, 2]))"_doc);
   def_writer(m, "masked_scatter", "masked_scatter_", &masked_scatter, "mask"_a, "source"_a,
              R"(The elements of source, in order, where the mask is true.
-
-Args:
     input: what is copied and changed.
     mask: bool, of a shape that broadcasts to that of the input.
     source: what is written, at least as many elements as the mask has true ones.
-
-Example:
     >>> mask = facula.tensor([True, False, True])
     >>> facula.zeros(3).masked_scatter(mask, facula.tensor([1., 2.]))
-    tensor([1., 0., 2.]))");
+    tensor([1., 0., 2.]))"_doc);
   const char* doc = R"(The elements where the mask is true, as a 1-d tensor.
-
-Args:
     input: any tensor.
     mask: bool, of a shape that broadcasts to that of the input.
     out: where to put the result.
-
-Example:
     >>> facula.tensor([1, 2, 3]).masked_select(facula.tensor([True, False, True]))
-    tensor([1, 3]))";
+    tensor([1, 3]))"_doc;
   def_with_out(
       m, "masked_select",
       [](const Tensor& x, const Tensor& mask, const Out& out) {
@@ -201,32 +190,22 @@ Example:
         if (out) return nb::steal(wrap(into_out("nonzero", nonzero(x), *out)));
         return nonzero_as(x, as_tuple);
       },
-      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), "as_tuple"_a = false,
+      "input"_a, nb::kw_only(), "out"_or_none, "as_tuple"_a = false,
       R"(The positions of elements that are not zero, one row each.
-
-Args:
     input: any tensor.
     out: where to put the result.
     as_tuple: whether the result is a vector of places for each dimension instead.
-
-Example:
     >>> facula.tensor([0, 1, 1]).nonzero()
     tensor([[1],
-            [2]]))");
+            [2]]))"_doc);
   def_method("nonzero", &nonzero_as, nb::kw_only(), "as_tuple"_a = false,
              R"(The positions of elements that are not zero, one row each.
-
-Args:
-    as_tuple: whether the result is a vector of places for each dimension instead.)");
+    as_tuple: whether the result is a vector of places for each dimension instead.)"_doc);
   def_op(m, "argwhere", &nonzero, R"(The positions of elements that are not zero, one row each.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.argwhere(facula.tensor([0, 1, 1]))
     tensor([[1],
-            [2]]))");
+            [2]]))"_doc);
   m.def(
       "where", [](const Tensor& condition) { return nonzero_as(condition, true); }, "condition"_a);
   m.def("_one_hot", &one_hot, "tensor"_a, "num_classes"_a = -1);

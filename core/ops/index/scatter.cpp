@@ -15,7 +15,8 @@ namespace {
 void check_places(const char* op, const Tensor& x, int64_t dim, const Tensor& index,
                   const char* what) {
   check(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
-        ": expected an index of dtype int64 or int32, got ", index, ".");
+        ": expected an index of dtype int64 or int32, got ", index,
+        ". Convert it with .long(). (Expected dtype int64 for index)");
   check(index.dim() == x.dim() || (x.dim() <= 1 && index.dim() <= 1), op,
         ": expected an index of as many dimensions as ", what, ", got ", index, " and ", x, ".");
   for (int64_t d = 0; d < std::min(index.dim(), x.dim()); ++d)
@@ -301,8 +302,6 @@ void bind_reductions(nb::module_& m) {
   def_writer_out(m, "scatter_reduce", "scatter_reduce_", &scatter_reduce, "dim"_a, "index"_a,
                  "src"_a, "reduce"_a, nb::kw_only(), "include_self"_a = true,
                  R"(Reduces src into the places ``index``: sum, prod, mean, amax or amin.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: the place along the dimension for each element of ``src``.
@@ -310,15 +309,11 @@ Args:
     reduce: ``'sum'``, ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
     include_self: whether the elements of the input take part.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(2).scatter_reduce(0, facula.tensor([0, 0]), facula.tensor([1., 3.]), "amax")
-    tensor([3., 0.]))");
+    tensor([3., 0.]))"_doc);
   def_writer_out(m, "index_reduce", "index_reduce_", &index_reduce, "dim"_a, "index"_a, "source"_a,
                  "reduce"_a, nb::kw_only(), "include_self"_a = true,
                  R"(Reduces source into the entries ``index``: prod, mean, amax or amin.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: a vector of places along the dimension, int64 or int32.
@@ -326,10 +321,8 @@ Args:
     reduce: ``'prod'``, ``'mean'``, ``'amax'`` or ``'amin'``.
     include_self: whether the elements of the input take part.
     out: where to put the result.
-
-Example:
     >>> facula.ones(2).index_reduce(0, facula.tensor([1, 1]), facula.tensor([3., 2.]), "prod")
-    tensor([1., 6.]))");
+    tensor([1., 6.]))"_doc);
 }
 
 }  // namespace
@@ -337,23 +330,17 @@ Example:
 FACULA_BINDINGS {
   def_chooser(m, "gather", &gather_with, "dim"_a, "index"_a, nb::kw_only(), "sparse_grad"_a = false,
               R"(Picks along a dimension: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
-
-Args:
     input: any tensor.
     dim: the dimension to index along.
     index: the place along the dimension for each element of the result.
     sparse_grad: has no effect.
     out: where to put the result.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).gather(1, facula.tensor([[0], [1]]))
     tensor([[1],
-            [4]]))");
+            [4]]))"_doc);
   def_writer_out(m, "scatter", "scatter_", &scatter_with, "dim"_a, "index"_a, "src"_a,
-                 nb::kw_only(), "reduce"_a.none() = nb::none(),
+                 nb::kw_only(), "reduce"_or_none,
                  R"(Writes along a dimension: ``out[index[i][j]][j] = src[i][j]`` for dim 0.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: the place along the dimension for each element of ``src``.
@@ -361,40 +348,30 @@ Args:
     value: a number to write in place of ``src``.
     reduce: ``'add'`` or ``'multiply'`` to combine with what is there; None to write over it.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(3).scatter(0, facula.tensor([2, 0]), facula.tensor([1., 2.]))
-    tensor([2., 0., 1.]))");
+    tensor([2., 0., 1.]))"_doc);
   def_writer_out(m, "scatter", "scatter_", &scatter_value, "dim"_a, "index"_a, nb::kw_only(),
-                 "value"_a, "reduce"_a.none() = nb::none());
+                 "value"_a, "reduce"_or_none);
   def_writer_out(m, "scatter_add", "scatter_add_", &scatter_add, "dim"_a, "index"_a, "src"_a,
                  R"(Adds along a dimension: ``out[index[i][j]][j] += src[i][j]`` for dim 0.
-
-Args:
     input: what is copied and changed.
     dim: the dimension to index along.
     index: the place along the dimension for each element of ``src``.
     src: what is added.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(2).scatter_add(0, facula.tensor([0, 0, 1]), facula.ones(3))
-    tensor([2., 1.]))");
+    tensor([2., 1.]))"_doc);
   bind_reductions(m);
   def_stored(
-      m, "take_along_dim", &take_along_dim, "indices"_a, "dim"_a.none() = nb::none(),
+      m, "take_along_dim", &take_along_dim, "indices"_a, "dim"_or_none,
       R"(Picks along a dimension as gather() does, with broadcasting; from all elements without dim.
-
-Args:
     input: any tensor.
     indices: the place along the dimension for each element of the result.
     dim: the dimension to index along; None for the flattened input.
     out: where to put the result.
-
-Example:
     >>> facula.take_along_dim(facula.tensor([[1, 2], [3, 4]]), facula.tensor([[1]]), 1)
     tensor([[2],
-            [4]]))");
+            [4]]))"_doc);
 }
 
 }  // namespace facula

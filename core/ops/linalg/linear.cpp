@@ -94,11 +94,8 @@ FACULA_BINDINGS {
          const OptionalTensor& out) {
         return told_as("linear", [&] { return into_out("linear", linear(x, weight, bias), out); });
       },
-      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), nb::kw_only(),
-      "out"_a.none() = nb::none(),
+      "input"_a, "weight"_a, "bias"_or_none, nb::kw_only(), "out"_or_none,
       R"(``input @ weight.T + bias``.
-
-Args:
     input: vectors of ``in_features`` numbers, along the last dimension.
     weight: one row for each feature of the result.
     bias: one number for each feature of the result, or none.
@@ -107,11 +104,9 @@ Args:
 Shape:
     input ``(*, in_features)``, weight ``(out_features, in_features)``, bias ``(out_features,)``;
     result ``(*, out_features)``. A weight ``(in_features,)`` gives a result ``(*)``.
-
-Example:
     >>> weight = facula.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     >>> facula.nn.functional.linear(facula.tensor([1.0, 10.0]), weight)
-    tensor([21., 43., 65.]))");
+    tensor([21., 43., 65.]))"_doc);
 }
 
 }  // namespace facula

@@ -150,7 +150,9 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
         "bmm: expected two batches of matrices (3 dimensions each), got ", a, " and ", b, ".");
   check_operands("bmm", a, b);
   check(a.size(0) == b.size(0) && a.size(2) == b.size(1),
-        "bmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(), ".");
+        "bmm: expected (b, m, k) and (b, k, n), got ", a.sizes(), " and ", b.sizes(),
+        ". (Expected size for first two dimensions of batch2 tensor to be: [", a.size(0), ", ",
+        a.size(2), "])");
   return record(
       "BmmBackward0", product("bmm", a, b), {a, b},
       [a = save(b.requires_grad() ? a : Tensor()), b = save(a.requires_grad() ? b : Tensor())](
@@ -180,7 +182,8 @@ Tensor mv(const Tensor& a, const Tensor& x) {
 }
 
 Tensor dot(const Tensor& x, const Tensor& y) {
-  check(x.dim() == 1 && y.dim() == 1, "dot: expected two vectors, got ", x, " and ", y, ".");
+  check(x.dim() == 1 && y.dim() == 1, "dot: expected two vectors, got ", x, " and ", y,
+        ". (1D tensors expected)");
   check(x.dtype() == y.dtype(), "dot: expected vectors of one dtype, got ", x, " and ", y, ".");
   check_operands("dot", x, y);
   check(x.size(0) == y.size(0), "dot: expected vectors of one length, got ", x.size(0), " and ",
@@ -370,133 +373,93 @@ void bind_add_products(nb::module_& m) {
   def_add_product(
       m, "addmm", addmm, "mat1", "mat2",
       R"(``beta * input + alpha * mat1 @ mat2``; input broadcasts to the product's shape.
-
-Args:
     input: what is added to the product.
     mat1: the first matrix.
     mat2: the second matrix.
     beta: the factor of input.
     alpha: the factor of the product.
     out: where to put the result.
-
-Example:
     >>> facula.addmm(facula.ones(1), facula.ones(1, 2), facula.ones(2, 1))
-    tensor([[3.]]))");
+    tensor([[3.]]))"_doc);
   def_add_product(m, "baddbmm", baddbmm, "batch1", "batch2",
                   R"(``beta * input + alpha * batch1 @ batch2`` for batches of matrices.
-
-Args:
     input: what is added to the products.
     batch1: the first matrices.
     batch2: the second matrices.
     beta: the factor of input.
     alpha: the factor of the products.
     out: where to put the result.
-
-Example:
     >>> facula.baddbmm(facula.ones(1), facula.ones(2, 1, 3), facula.ones(2, 3, 1)).flatten()
-    tensor([4., 4.]))");
+    tensor([4., 4.]))"_doc);
   def_add_product(m, "addmv", addmv, "mat", "vec",
                   R"(``beta * input + alpha * mat @ vec``; input broadcasts to the product's shape.
-
-Args:
     input: what is added to the product.
     mat: the matrix.
     vec: the vector.
     beta: the factor of input.
     alpha: the factor of the product.
     out: where to put the result.
-
-Example:
     >>> facula.addmv(facula.ones(2), facula.eye(2), facula.tensor([1.0, 2.0]))
-    tensor([2., 3.]))");
+    tensor([2., 3.]))"_doc);
   def_add_product(
       m, "addbmm", addbmm, "batch1", "batch2",
       R"(``beta * input`` plus ``alpha`` times the sum of a batch of products; input broadcasts to it.
-
-Args:
     input: what is added to the sum.
     batch1: the first matrices.
     batch2: the second matrices.
     beta: the factor of input.
     alpha: the factor of the sum.
     out: where to put the result.
-
-Example:
     >>> facula.addbmm(facula.zeros(2, 2), facula.ones(3, 2, 4), facula.ones(3, 4, 2))
     tensor([[12., 12.],
-            [12., 12.]]))");
+            [12., 12.]]))"_doc);
 }
 
 }  // namespace
 
 FACULA_BINDINGS {
   def_op_out(m, "mm", &mm, "mat2"_a, R"(The product of two matrices, (m, k) and (k, n).
-
-Args:
     input: the first matrix.
     mat2: the second matrix.
     out: where to put the result.
-
-Example:
     >>> facula.mm(facula.ones(2, 3), facula.ones(3, 1))
     tensor([[3.],
-            [3.]]))");
+            [3.]]))"_doc);
   def_op_out(m, "bmm", &bmm, "mat2"_a,
              R"(The products of two batches of matrices, (b, m, k) and (b, k, n).
-
-Args:
     input: the first matrices.
     mat2: the second matrices.
     out: where to put the result.
-
-Example:
     >>> facula.bmm(facula.ones(4, 2, 3), facula.ones(4, 3, 5)).shape
-    torch.Size([4, 2, 5]))");
+    torch.Size([4, 2, 5]))"_doc);
   def_op_out(m, "mv", &mv, "vec"_a, R"(The product of a matrix (m, k) and a vector (k,).
-
-Args:
     input: the matrix.
     vec: the vector.
     out: where to put the result.
-
-Example:
     >>> facula.mv(facula.ones(2, 3), facula.ones(3))
-    tensor([3., 3.]))");
+    tensor([3., 3.]))"_doc);
   def_op_out(m, "dot", &dot, "tensor"_a, R"(The sum of the products of two vectors.
-
-Args:
     input: the first vector.
     tensor: the second vector, of the size of the first.
     out: where to put the result.
-
-Example:
     >>> facula.dot(facula.tensor([1, 2]), facula.tensor([3, 4]))
-    tensor(11))");
+    tensor(11))"_doc);
   for (const char* name : {"outer", "ger"})
     def_op_out(m, name, &outer, "vec2"_a, R"(All products of two vectors: (m,) and (n,) give (m, n).
-
-Args:
     input: the first vector.
     vec2: the second vector.
     out: where to put the result.
-
-Example:
     >>> facula.outer(facula.tensor([1, 2]), facula.tensor([3, 4]))
     tensor([[3, 4],
-            [6, 8]]))");
+            [6, 8]]))"_doc);
   def_op_out(
       m, "matmul", &matmul, "other"_a,
       R"(The matrix product by the number of dimensions: vectors, matrices, broadcast batches of matrices.
-
-Args:
     input: a vector, a matrix or a batch of matrices.
     other: a vector, a matrix or a batch of matrices.
     out: where to put the result.
-
-Example:
     >>> facula.matmul(facula.ones(5, 2, 3), facula.ones(3)).shape
-    torch.Size([5, 2]))");
+    torch.Size([5, 2]))"_doc);
   bind_add_products(m);
 }
 

@@ -389,13 +389,11 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 FACULA_BINDINGS {
   def_functional(
       m, "scaled_dot_product_attention", &scaled_dot_product_attention, "query"_a, "key"_a,
-      "value"_a, "attn_mask"_a.none() = nb::none(), "dropout_p"_a = 0.0, "is_causal"_a = false,
-      nb::kw_only(), "scale"_a.none() = nb::none(), "enable_gqa"_a = false,
+      "value"_a, "attn_mask"_or_none, "dropout_p"_a = 0.0, "is_causal"_a = false, nb::kw_only(),
+      "scale"_or_none, "enable_gqa"_a = false,
       R"(Values, averaged with the softmax of the products of queries and keys as weights.
 
 The weights are computed in blocks and never stored as a whole, unless there is dropout.
-
-Args:
     query: what is asked for.
     key: what queries are compared with.
     value: what is averaged.
@@ -408,14 +406,11 @@ Args:
 
 Shape:
     query ``(..., L, E)``, key ``(..., S, E)``, value ``(..., S, Ev)``; result ``(..., L, Ev)``.
-
-Example:
     >>> import facula.nn.functional as F
     >>> x = facula.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> F.scaled_dot_product_attention(x, x, x, is_causal=True)
     tensor([[1.0000, 0.0000],
-            [0.3302, 0.6698]])
-)");
+            [0.3302, 0.6698]]))"_doc);
 }
 
 }  // namespace facula

@@ -87,22 +87,17 @@ FACULA_BINDINGS {
          bool ceil_mode, bool count_include_pad) {
         return average<1>(x, kernel_size, stride, padding, ceil_mode, count_include_pad, {});
       },
-      "input"_a, "kernel_size"_a, "stride"_a.none() = nb::none(), "padding"_a = 0,
-      "ceil_mode"_a = false, "count_include_pad"_a = true,
+      "input"_a, "kernel_size"_a, "stride"_or_none, "padding"_a = 0, "ceil_mode"_a = false,
+      "count_include_pad"_a = true,
       R"(Averages of windows over the last dimension.
-
-Args:
     input: the sequences, floating point or int64, ``(N, C, L)`` or ``(C, L)``.
     kernel_size: the size of the windows.
     stride: the distance from window to window; by default the size of the windows.
     padding: how many zeros to add on both sides, at most half of the window.
     ceil_mode: whether a window may begin inside the input and end outside.
     count_include_pad: whether zeros of the padding count in the average.
-
-Example:
     >>> facula.avg_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-)");
+    tensor([[2., 1.]]))"_doc);
   m.def("_avg_pool2d", &average<2>, "input"_a, "kernel_size"_a, "stride"_a.none(), "padding"_a,
         "ceil_mode"_a, "count_include_pad"_a, "divisor_override"_a.none());
   m.def("_avg_pool3d", &average<3>, "input"_a, "kernel_size"_a, "stride"_a.none(), "padding"_a,
@@ -111,15 +106,10 @@ Example:
       "adaptive_avg_pool1d",
       [](const Tensor& x, const Dims& output_size) { return adaptive_avg_pool(x, 1, output_size); },
       "input"_a, "output_size"_a, R"(Averages of windows that cover the last dimension evenly.
-
-Args:
     input: the sequences, floating point, ``(N, C, L)`` or ``(C, L)``.
     output_size: the number of windows.
-
-Example:
     >>> facula.adaptive_avg_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-)");
+    tensor([[2., 1.]]))"_doc);
   m.def("_adaptive_avg_pool", &adaptive_avg_pool, "input"_a, "n"_a, "output_size"_a);
 }
 

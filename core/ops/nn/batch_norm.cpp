@@ -5,6 +5,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "ops/nn/norm_parts.h"
+#include "tensor/format.h"
 #include "walk/reduction.h"
 
 namespace facula {
@@ -29,7 +30,7 @@ struct ChannelLayout {
   bool is_columns;
   int64_t spread, n_columns, n_rows;
   explicit ChannelLayout(const Tensor& x)
-      : n_samples(x.size(0)), n_channels(x.size(1)), inner(1), format(MemoryFormat::Contiguous) {
+      : n_samples(x.size(0)), n_channels(x.size(1)), inner(1), format(format_of(x)) {
     for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
     for (MemoryFormat other : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
       if (!x.is_contiguous() && x.is_contiguous(other)) format = other;
@@ -454,8 +455,6 @@ FACULA_BINDINGS {
 
 In training mean and variance are those of the batch, and the running ones move towards them by
 ``momentum``; otherwise the running ones are used.
-
-Args:
     input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
@@ -468,17 +467,13 @@ Args:
 
 Shape:
     input ``(N, C, *)``, all else ``(C,)``; result as the input.
-
-Example:
     >>> x = facula.tensor([[1.0], [3.0]])
     >>> facula.batch_norm(x, None, None, None, None, True, 0.1, 0.0, False)
     tensor([[-1.],
-            [ 1.]]))");
+            [ 1.]]))"_doc);
   m.def("native_batch_norm", &native_batch_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
         "running_mean"_a.none(), "running_var"_a.none(), "training"_a, "momentum"_a, "eps"_a,
         R"(``batch_norm`` with the means and the inverse standard deviations of the batch.
-
-Args:
     input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
@@ -487,17 +482,13 @@ Args:
     training: whether the statistics are those of the batch.
     momentum: how far running statistics move to those of the batch.
     eps: what is added to the variance, against a division by zero.
-
-Example:
     >>> x = facula.tensor([[1.0], [3.0]])
     >>> facula.native_batch_norm(x, None, None, None, None, True, 0.1, 0.0)[1]
-    tensor([2.]))");
+    tensor([2.]))"_doc);
   m.def("instance_norm", &instance_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
         "running_mean"_a.none(), "running_var"_a.none(), "use_input_stats"_a, "momentum"_a, "eps"_a,
         "cudnn_enabled"_a,
         R"(Channels (dimension 1) of each sample brought to mean 0 and variance 1.
-
-Args:
     input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
@@ -512,11 +503,9 @@ Args:
 
 Shape:
     input ``(N, C, *)``, all else ``(C,)``; result as the input.
-
-Example:
     >>> x = facula.tensor([[[1.0, 3.0]]])
     >>> facula.instance_norm(x, None, None, None, None, True, 0.1, 0.0, False)
-    tensor([[[-1.,  1.]]]))");
+    tensor([[[-1.,  1.]]]))"_doc);
 }
 
 }  // namespace facula

@@ -71,7 +71,8 @@ void check_shapes(const char* op, const Tensor& x, const Tensor& target) {
   Dims sizes = x.sizes();
   sizes.erase(1);
   check(target.sizes() == sizes, op, ": expected a target ", sizes, " for an input ", x.sizes(),
-        ", got ", target.sizes(), ".");
+        ", got ", target.sizes(),
+        x.dim() == 2 ? ". (0D or 1D target tensor expected, multi-target not supported)" : ".");
 }
 
 void check_class_input(const char* op, const Tensor& x) {
@@ -84,7 +85,7 @@ Classes checked_classes(const char* op, const Tensor& x, const Tensor& target, c
   check_shapes(op, x, target);
   check(target.dtype() == DType::Int64 || target.dtype() == DType::UInt8, op,
         ": expected class indices of dtype int64, got ", target,
-        ". Convert them with target.long().");
+        ". Convert them with target.long(). (expected scalar type Long)");
   int64_t n_classes = x.dim() == 1 ? x.size(0) : x.size(1);
   if (weight.defined()) {
     check(weight.dim() == 1 && weight.size(0) == n_classes, op,

@@ -8,6 +8,7 @@
 #include "ops/result_binding.h"
 #include "products/conv.h"
 #include "products/conv_columns.h"
+#include "tensor/format.h"
 #include "walk/reduction.h"
 
 namespace facula {
@@ -86,10 +87,6 @@ int64_t transposed_output_size(const char* op, const Tensor& x, const Tensor& w,
   return size;
 }
 
-bool is_channels_last(const Tensor& x) {
-  return !x.is_contiguous() && x.is_contiguous(MemoryFormat::ChannelsLast);
-}
-
 void check_operands(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias) {
   check(x.dtype() == w.dtype(), op, ": expected input and weight of one dtype, got ", x, " and ", w,
         ".");
@@ -146,8 +143,8 @@ Convolution prepare(const char* op, const Tensor& x, const Tensor& w, const Tens
 
   Convolution c;
   c.n_spatial = n_spatial;
-  bool has_format = n_spatial == 2 && (is_channels_last(x) || is_channels_last(w));
-  c.format = has_format ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous;
+  c.format = n_spatial == 2 ? format_of(x) : MemoryFormat::Contiguous;
+  if (n_spatial == 2 && c.format == MemoryFormat::Contiguous) c.format = format_of(w);
   ConvShape& s = c.shape;
   s.n_batch = x.size(0);
   s.groups = options.groups;
@@ -309,7 +306,8 @@ Tensor conv_nd(const char* op, int64_t n_spatial, const Tensor& input, const Ten
                const Tensor& bias, const ConvOptions& options) {
   bool is_batched = input.dim() == n_spatial + 2;
   check(is_batched || input.dim() == n_spatial + 1, op, ": expected an input of ", n_spatial + 1,
-        " (unbatched) or ", n_spatial + 2, " (batched) dimensions, got ", input, ".");
+        " (unbatched) or ", n_spatial + 2, " (batched) dimensions, got ", input, ". (Expected ",
+        n_spatial + 1, "D (unbatched) or ", n_spatial + 2, "D (batched) input to ", op, ")");
   if (is_batched) return convolution(op, input, weight, bias, options);
   return squeeze(convolution(op, unsqueeze(input, 0), weight, bias, options), 0);
 }
@@ -490,8 +488,8 @@ void def_conv(nb::module_& m, const char* name, int64_t n_spatial, const char* d
           const Dims& padding, const Dims& dilation, int64_t groups) {
         return conv_nd(name, n_spatial, input, weight, bias, {stride, padding, dilation, groups});
       },
-      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = 0,
-      "dilation"_a = 1, "groups"_a = 1, conv_doc(doc, kConvArguments, n_spatial).c_str());
+      "input"_a, "weight"_a, "bias"_or_none, "stride"_a = 1, "padding"_a = 0, "dilation"_a = 1,
+      "groups"_a = 1, conv_doc(doc, kConvArguments, n_spatial).c_str());
   m.def(
       name,
       [=](const Tensor& input, const Tensor& weight, const OptionalTensor& bias, const Dims& stride,
@@ -502,7 +500,7 @@ void def_conv(nb::module_& m, const char* name, int64_t n_spatial, const char* d
         options.pads_to_same = padding == "same";
         return conv_nd(name, n_spatial, input, weight, bias, options);
       },
-      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = "valid",
+      "input"_a, "weight"_a, "bias"_or_none, "stride"_a = 1, "padding"_a = "valid",
       "dilation"_a = 1, "groups"_a = 1);
 }
 
@@ -514,7 +512,7 @@ void def_transposed(nb::module_& m, const char* name, int64_t n_spatial, const c
         return conv_nd(name, n_spatial, input, weight, bias,
                        {stride, padding, dilation, groups, true, output_padding});
       },
-      "input"_a, "weight"_a, "bias"_a.none() = nb::none(), "stride"_a = 1, "padding"_a = 0,
+      "input"_a, "weight"_a, "bias"_or_none, "stride"_a = 1, "padding"_a = 0,
       "output_padding"_a = 0, "groups"_a = 1, "dilation"_a = 1,
       conv_doc(doc, kTransposedArguments, n_spatial).c_str());
 }
@@ -613,8 +611,6 @@ FACULA_BINDINGS {
       "input"_a, "weight"_a, "bias"_a.none(), "stride"_a, "padding"_a, "dilation"_a, "transposed"_a,
       "output_padding"_a, "groups"_a,
       R"(Any of the convolutions, by the dimensions of weight; input has a batch dimension.
-
-Args:
     input: what is convolved, ``(N, C, *)``.
     weight: the kernels, ``(C_out, C / groups, *)``; transposed, ``(C, C_out / groups, *)``.
     bias: one number per output channel, or None.
@@ -624,16 +620,11 @@ Args:
     transposed: whether the transposed map is meant.
     output_padding: elements to add at one end of the output of a transposed convolution.
     groups: the number of groups of channels; each output channel sees the inputs of its group only.
-
-Example:
     >>> x, weight = facula.ones(1, 2, 5), facula.ones(3, 2, 3)
     >>> facula.convolution(x, weight, None, [1], [0], [1], False, [0], 1).shape
-    torch.Size([1, 3, 3])
-)");
+    torch.Size([1, 3, 3]))"_doc);
   m.def("conv_tbc", &conv_tbc, "input"_a, "weight"_a, "bias"_a, "pad"_a = 0,
         R"(Slides kernels along sequences whose first dimension is time.
-
-Args:
     input: sequences.
     weight: kernels, whose last dimension is that of the output channels.
     bias: one number per output channel.
@@ -642,11 +633,8 @@ Args:
 Shape:
     input ``(T, N, C)``, weight ``(K, C, C_out)``, bias ``(C_out,)``; result
     ``(T + 2 * pad - K + 1, N, C_out)``.
-
-Example:
     >>> facula.conv_tbc(facula.ones(5, 2, 3), facula.ones(3, 3, 4), facula.zeros(4)).shape
-    torch.Size([3, 2, 4])
-)");
+    torch.Size([3, 2, 4]))"_doc);
   m.def("_im2col", &im2col, "input"_a, "kernel_size"_a, "dilation"_a, "padding"_a, "stride"_a);
   m.def("_col2im", &col2im, "input"_a, "output_size"_a, "kernel_size"_a, "dilation"_a, "padding"_a,
         "stride"_a);

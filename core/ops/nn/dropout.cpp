@@ -104,37 +104,25 @@ std::pair<Tensor, Tensor> native_dropout(const Tensor& x, double p, std::optiona
 FACULA_BINDINGS {
   m.def("dropout", dropout, "input"_a, "p"_a, "train"_a,
         R"(Zeroes elements with probability ``p`` and scales the others by ``1 / (1 - p)``.
-
-Args:
     input: the elements, floating point.
     p: the probability of a zero, in ``[0, 1]``.
     train: whether elements are zeroed; else the result is ``input`` itself.
-
-Example:
     >>> facula.dropout(facula.tensor([1.0, 2.0]), 0.0, True)
-    tensor([1., 2.]))");
+    tensor([1., 2.]))"_doc);
   m.def("dropout_", dropout_in_place, "input"_a, "p"_a, "train"_a,
         R"(Zeroes elements of a tensor itself with probability ``p``, and scales the others.
-
-Args:
     input: what is changed, floating point.
     p: the probability of a zero, in ``[0, 1]``.
     train: whether anything is changed.
-
-Example:
     >>> facula.dropout_(facula.tensor([1.0, 2.0]), 1.0, True)
-    tensor([0., 0.]))");
+    tensor([0., 0.]))"_doc);
   m.def("native_dropout", native_dropout, "input"_a, "p"_a, "train"_a.none(),
         R"(``dropout`` together with its mask: true for the elements that were kept.
-
-Args:
     input: the elements, floating point.
     p: the probability of a zero, in ``[0, 1]``.
     train: whether elements are zeroed; None counts as True.
-
-Example:
     >>> facula.native_dropout(facula.tensor([1.0, 2.0]), 0.5, False)
-    (tensor([1., 2.]), tensor([True, True])))");
+    (tensor([1., 2.]), tensor([True, True])))"_doc);
 }
 
 }  // namespace facula

@@ -28,7 +28,9 @@ const cpu::EmbeddingKernels& kernels_of(const Tensor& x) {
 // As int64, contiguous; the shape is kept.
 Tensor checked_indices(const char* op, const char* name, const Tensor& indices) {
   check(indices.dtype() == DType::Int64 || indices.dtype() == DType::Int32, op, ": expected ", name,
-        " of dtype int64 or int32, got ", indices, ".");
+        " of dtype int64 or int32, got ", indices,
+        ". Convert them with .long(). (Expected tensor to have one of the following scalar types: "
+        "Long, Int)");
   return contiguous(cast_to(indices, DType::Int64));
 }
 
@@ -499,8 +501,6 @@ FACULA_BINDINGS {
   m.def("embedding", &embedding, "weight"_a, "indices"_a, "padding_idx"_a = -1,
         "scale_grad_by_freq"_a = false, "sparse"_a = false,
         R"(Rows of a table by index.
-
-Args:
     weight: the table.
     indices: which rows are wanted, int64 or int32.
     padding_idx: a row that gets no gradient.
@@ -509,21 +509,16 @@ Args:
 
 Shape:
     weight ``(V, D)``, indices ``(*)``; result ``(*, D)``.
-
-Example:
     >>> facula.embedding(facula.tensor([[1.0, 2.0], [3.0, 4.0]]), facula.tensor([1, 1]))
     tensor([[3., 4.],
-            [3., 4.]]))");
+            [3., 4.]]))"_doc);
   m.def("embedding_bag", &embedding_bag, "weight"_a, "indices"_a, "offsets"_a,
         "scale_grad_by_freq"_a = false, "mode"_a = 0, "sparse"_a = false,
-        "per_sample_weights"_a.none() = nb::none(), "include_last_offset"_a = false,
-        "padding_idx"_a.none() = nb::none(),
+        "per_sample_weights"_or_none, "include_last_offset"_a = false, "padding_idx"_or_none,
         R"(Sums, means or maxima of rows of a table, for bags of indices.
 
 Besides the result: the bag of each index, the size of each bag and the row of each maximum, where
 the mode needs them.
-
-Args:
     weight: the table.
     indices: which rows are taken, all bags one after the other.
     offsets: where each bag begins.
@@ -536,12 +531,10 @@ Args:
 
 Shape:
     weight ``(V, D)``, indices ``(N,)``, offsets ``(B,)``; result ``(B, D)``.
-
-Example:
     >>> table = facula.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> facula.embedding_bag(table, facula.tensor([0, 1, 1]), facula.tensor([0, 1]))[0]
     tensor([[1., 2.],
-            [6., 8.]]))");
+            [6., 8.]]))"_doc);
 }
 
 }  // namespace facula

@@ -234,14 +234,6 @@ void check_grid(const Tensor& x, const Tensor& grid, const GridOptions& options)
                         ". Convert it with input.float().");
 }
 
-// n numbers from -1 to 1, at the centers of the first and last element or at their outer edges.
-Tensor even_coordinates(int64_t n, const Tensor& like, bool align_corners) {
-  if (n <= 1) return zeros({n}, like.dtype(), like.device());
-  Tensor range = linspace(-1, 1, n, like.dtype(), like.device());
-  // Two roundings, as in PyTorch: the last bit of a grid decides which pixel is the nearest.
-  return align_corners ? range : range * Scalar(n - 1) / Scalar(n);
-}
-
 Tensor sample(const char* name, const Tensor& x, const Tensor& grid, const GridOptions& options) {
   check_grid(x, grid, options);
   if (x.device().is_cuda()) {
@@ -285,34 +277,6 @@ Tensor sample_pixels(const Tensor& x, const Tensor& places) {
                  /*in_pixels=*/true});
 }
 
-// The coordinates of a result of these sizes, (N, C, H, W) or (N, C, D, H, W), in an input that
-// theta (N, 2, 3) or (N, 3, 4) maps them to.
-Tensor affine_grid_generator(const Tensor& theta, const Dims& size, bool align_corners) {
-  int64_t n = static_cast<int64_t>(size.size()) - 2;
-  check(n == 2 || n == 3, "affine_grid_generator: expected a size of 4 or 5 numbers, got ", size,
-        ".");
-  check(
-      theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == n && theta.size(2) == n + 1,
-      "affine_grid_generator: expected theta (", size[0], ", ", n, ", ", n + 1, ") for the size ",
-      size, ", got ", theta, ".");
-  Dims spatial(size.begin() + 2, size.end());
-  TensorList columns;
-  for (int64_t c = 0; c < n; ++c) {
-    int64_t dim = n - 1 - c;
-    Dims shape(static_cast<size_t>(n), 1);
-    shape[dim] = spatial[dim];
-    Tensor range = even_coordinates(spatial[dim], theta, align_corners);
-    columns.push_back(expand(reshape(range, shape), spatial));
-  }
-  columns.push_back(expand(full({}, 1, theta.dtype(), theta.device()), spatial));
-  Tensor base = reshape(stack(columns, -1), {1, -1, n + 1});
-  Tensor grid = matmul(expand(base, {size[0], base.size(1), n + 1}), transpose(theta, 1, 2));
-  Dims sizes = {size[0]};
-  for (int64_t s : spatial) sizes.push_back(s);
-  sizes.push_back(n);
-  return reshape(grid, sizes);
-}
-
 }  // namespace
 
 FACULA_BINDINGS {
@@ -323,61 +287,32 @@ FACULA_BINDINGS {
   };
   def_sampler("grid_sampler",
               R"(Images at places that a grid gives, see :func:`facula.nn.functional.grid_sample`.
-
-Args:
     input: images ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
     grid: places from -1 to 1, ``(N, h, w, 2)`` or ``(N, d, h, w, 3)``.
     interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
     padding_mode: 0 zeros, 1 border, 2 reflection.
     align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
-
-Example:
     >>> x = facula.tensor([[[[1.0, 3.0]]]])
     >>> facula.grid_sampler(x, facula.zeros(1, 1, 1, 2), 0, 0, False)
-    tensor([[[[2.]]]])
-)");
+    tensor([[[[2.]]]]))"_doc);
   def_sampler("grid_sampler_2d", R"(:func:`grid_sampler` for images ``(N, C, H, W)``.
-
-Args:
     input: images.
     grid: places from -1 to 1, ``(N, h, w, 2)``.
     interpolation_mode: 0 bilinear, 1 nearest, 2 bicubic.
     padding_mode: 0 zeros, 1 border, 2 reflection.
     align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
-
-Example:
     >>> x = facula.tensor([[[[1.0, 3.0]]]])
     >>> facula.grid_sampler_2d(x, facula.zeros(1, 1, 1, 2), 0, 0, False)
-    tensor([[[[2.]]]])
-)");
+    tensor([[[[2.]]]]))"_doc);
   def_sampler("grid_sampler_3d", R"(:func:`grid_sampler` for images ``(N, C, D, H, W)``.
-
-Args:
     input: images.
     grid: places from -1 to 1, ``(N, d, h, w, 3)``.
     interpolation_mode: 0 bilinear, 1 nearest.
     padding_mode: 0 zeros, 1 border, 2 reflection.
     align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
-
-Example:
     >>> x = facula.tensor([[[[[1.0, 3.0]]]]])
     >>> facula.grid_sampler_3d(x, facula.zeros(1, 1, 1, 1, 3), 0, 0, False)
-    tensor([[[[[2.]]]]])
-)");
-  m.def("affine_grid_generator", &affine_grid_generator, "theta"_a, "size"_a, "align_corners"_a,
-        R"(The places that a linear map gives, see :func:`facula.nn.functional.affine_grid`.
-
-Args:
-    theta: the maps, ``(N, 2, 3)`` or ``(N, 3, 4)``.
-    size: the shape of the images that are sampled at the places.
-    align_corners: whether -1 and 1 are the centers of the corner elements or their outer edges.
-
-Example:
-    >>> theta = facula.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-    >>> facula.affine_grid_generator(theta, (1, 1, 1, 2), True)
-    tensor([[[[-1.,  0.],
-              [ 1.,  0.]]]])
-)");
+    tensor([[[[[2.]]]]]))"_doc);
 }
 
 }  // namespace facula

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "ops/nn/norm_parts.h"
+#include "tensor/format.h"
 #include "walk/reduction.h"
 
 namespace facula {
@@ -23,14 +24,6 @@ View group_view(const GroupLayout& l) {
           {2, 3},
           {0, 3},
           {1, l.n_groups, l.channels(), 1}};
-}
-
-// The order of memory that results have.
-MemoryFormat format_of(const Tensor& x) {
-  if (x.is_contiguous()) return MemoryFormat::Contiguous;
-  for (MemoryFormat format : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
-    if (x.is_contiguous(format)) return format;
-  return MemoryFormat::Contiguous;
 }
 
 void run_group_norm(const GroupLayout& l, const Tensor& x, const Tensor& y, const Tensor& weight,
@@ -205,11 +198,9 @@ Tensor group_norm(const Tensor& x, int64_t num_groups, const OptionalTensor& wei
 }  // namespace
 
 FACULA_BINDINGS {
-  m.def("group_norm", &group_norm, "input"_a, "num_groups"_a, "weight"_a.none() = nb::none(),
-        "bias"_a.none() = nb::none(), "eps"_a = 1e-5, "cudnn_enabled"_a = true,
+  m.def("group_norm", &group_norm, "input"_a, "num_groups"_a, "weight"_or_none, "bias"_or_none,
+        "eps"_a = 1e-5, "cudnn_enabled"_a = true,
         R"(Groups of channels (dimension 1) of each sample brought to mean 0 and variance 1.
-
-Args:
     input: the samples, floating point, with channels as dimension 1.
     num_groups: the number of groups, which divides that of the channels.
     weight: a factor for each channel, or None for 1.
@@ -219,15 +210,11 @@ Args:
 
 Shape:
     input ``(N, C, *)``, weight and bias ``(C,)``; result as the input.
-
-Example:
     >>> facula.group_norm(facula.tensor([[1.0, 3.0]]), 1, eps=0.0)
-    tensor([[-1.,  1.]]))");
+    tensor([[-1.,  1.]]))"_doc);
   m.def("native_group_norm", &native_group_norm, "input"_a, "weight"_a.none(), "bias"_a.none(),
         "N"_a, "C"_a, "HxW"_a, "group"_a, "eps"_a,
         R"(``group_norm`` with the means and the inverse standard deviations of the groups.
-
-Args:
     input: the samples, floating point, with channels as dimension 1.
     weight: a factor for each channel, or None for 1.
     bias: a summand for each channel, or None for 0.
@@ -236,10 +223,8 @@ Args:
     HxW: the number of elements of a channel.
     group: the number of groups, which divides that of the channels.
     eps: what is added to the variance, against a division by zero.
-
-Example:
     >>> facula.native_group_norm(facula.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1]
-    tensor([[2.]]))");
+    tensor([[2.]]))"_doc);
 }
 
 }  // namespace facula

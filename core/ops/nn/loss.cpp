@@ -219,8 +219,8 @@ void def_loss(nb::module_& m, const ElementLoss& loss) {
   std::string number = loss.number, name = number.substr(0, number.find('='));
   std::string doc = public_doc(loss, name);
   auto def = [&](auto&& f, const auto&... numbers) {
-    def_functional(m, loss.name, f, "input"_a, "target"_a, "size_average"_a.none() = nb::none(),
-                   "reduce"_a.none() = nb::none(), "reduction"_a = "mean", numbers..., doc.c_str());
+    def_functional(m, loss.name, f, "input"_a, "target"_a, "size_average"_or_none, "reduce"_or_none,
+                   "reduction"_a = "mean", numbers..., doc.c_str());
   };
   using Flag = nb::typed<nb::object, bool>;
   if (number.empty()) {

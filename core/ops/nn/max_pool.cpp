@@ -201,8 +201,19 @@ using Stride = std::optional<Dims>;
 
 Pair pair_of(const MaxPooled& pooled) { return {pooled.values, pooled.indices}; }
 
+constexpr const char* kWindowArguments = R"(    kernel_size: the size of the windows.
+    stride: the distance from window to window; by default the size of the windows.
+    padding: how many elements to add on both sides, which are never the largest; at most half of
+        the window.
+    dilation: the distance between the elements of a window.
+    ceil_mode: whether a window may begin inside the input and end outside.
+
+Example:
+    >>> facula.)";
+
+// `dims` and `inputs` are the words of so many dimensions, `example` a call and its result.
 void def_max_pool(nb::module_& m, int n, const char* name, const char* name_with_indices,
-                  const char* doc) {
+                  const char* dims, const char* inputs, const char* example) {
   auto pool = [n](const Tensor& x, const Dims& kernel_size, const Stride& stride,
                   const Dims& padding, const Dims& dilation, bool ceil_mode) {
     return max_pool(x, n, kernel_size, stride.value_or(Dims()), padding, dilation, ceil_mode, false)
@@ -213,24 +224,20 @@ void def_max_pool(nb::module_& m, int n, const char* name, const char* name_with
     return pair_of(
         max_pool(x, n, kernel_size, stride.value_or(Dims()), padding, dilation, ceil_mode, true));
   };
-  m.def(name, pool, "input"_a, "kernel_size"_a, "stride"_a.none() = nb::none(), "padding"_a = 0,
-        "dilation"_a = 1, "ceil_mode"_a = false, doc);
-  m.def(name_with_indices, pool_with_indices, "input"_a, "kernel_size"_a,
-        "stride"_a.none() = nb::none(), "padding"_a = 0, "dilation"_a = 1, "ceil_mode"_a = false,
-        R"(Max pooling with the flat indices of the largest elements.
+  std::string doc = std::string("The largest elements of windows over the last ") + dims +
+                    ".\n\nArgs:\n    input: " + inputs + ".\n" + kWindowArguments + name + "(" +
+                    example;
+  m.def(name, pool, "input"_a, "kernel_size"_a, "stride"_or_none, "padding"_a = 0, "dilation"_a = 1,
+        "ceil_mode"_a = false, doc.c_str());
+  doc = std::string(R"(Max pooling with the flat indices of the largest elements.
 
 Args:
     input: one, two or three dimensions to pool, which follow the channels and perhaps a batch.
-    kernel_size: the size of the windows.
-    stride: the distance from window to window; by default the size of the windows.
-    padding: how many elements to add on both sides, which are never the largest; at most half of
-        the window.
-    dilation: the distance between the elements of a window.
-    ceil_mode: whether a window may begin inside the input and end outside.
-
-Example:
-    >>> facula.max_pool1d_with_indices(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    (tensor([[3., 2.]]), tensor([[1, 2]])))");
+)") + kWindowArguments +
+        R"(max_pool1d_with_indices(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    (tensor([[3., 2.]]), tensor([[1, 2]])))";
+  m.def(name_with_indices, pool_with_indices, "input"_a, "kernel_size"_a, "stride"_or_none,
+        "padding"_a = 0, "dilation"_a = 1, "ceil_mode"_a = false, doc.c_str());
 }
 
 template <int n>
@@ -241,55 +248,19 @@ Pair adaptive_max(const Tensor& x, const Dims& output_size, bool with_indices) {
 }  // namespace
 
 FACULA_BINDINGS {
-  def_max_pool(m, 1, "max_pool1d", "max_pool1d_with_indices",
-               R"(The largest elements of windows over the last dimension.
-
-Args:
-    input: the sequences, ``(N, C, L)`` or ``(C, L)``.
-    kernel_size: the size of the windows.
-    stride: the distance from window to window; by default the size of the windows.
-    padding: how many elements to add on both sides, which are never the largest; at most half of
-        the window.
-    dilation: the distance between the elements of a window.
-    ceil_mode: whether a window may begin inside the input and end outside.
-
-Example:
-    >>> facula.max_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[3., 2.]])
-)");
-  def_max_pool(m, 2, "max_pool2d", "_max_pool2d_with_indices",
-               R"(The largest elements of windows over the last two dimensions.
-
-Args:
-    input: the images, ``(N, C, H, W)`` or ``(C, H, W)``.
-    kernel_size: the size of the windows.
-    stride: the distance from window to window; by default the size of the windows.
-    padding: how many elements to add on both sides, which are never the largest; at most half of
-        the window.
-    dilation: the distance between the elements of a window.
-    ceil_mode: whether a window may begin inside the input and end outside.
-
-Example:
-    >>> facula.max_pool2d(facula.arange(16.0).reshape(1, 4, 4), 2)
+  def_max_pool(m, 1, "max_pool1d", "max_pool1d_with_indices", "dimension",
+               "the sequences, ``(N, C, L)`` or ``(C, L)``",
+               R"(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]]))");
+  def_max_pool(m, 2, "max_pool2d", "_max_pool2d_with_indices", "two dimensions",
+               "the images, ``(N, C, H, W)`` or ``(C, H, W)``",
+               R"(facula.arange(16.0).reshape(1, 4, 4), 2)
     tensor([[[ 5.,  7.],
-             [13., 15.]]])
-)");
-  def_max_pool(m, 3, "max_pool3d", "_max_pool3d_with_indices",
-               R"(The largest elements of windows over the last three dimensions.
-
-Args:
-    input: the volumes, ``(N, C, D, H, W)`` or ``(C, D, H, W)``.
-    kernel_size: the size of the windows.
-    stride: the distance from window to window; by default the size of the windows.
-    padding: how many elements to add on both sides, which are never the largest; at most half of
-        the window.
-    dilation: the distance between the elements of a window.
-    ceil_mode: whether a window may begin inside the input and end outside.
-
-Example:
-    >>> facula.max_pool3d(facula.arange(8.0).reshape(1, 2, 2, 2), 2)
-    tensor([[[[7.]]]])
-)");
+             [13., 15.]]]))");
+  def_max_pool(m, 3, "max_pool3d", "_max_pool3d_with_indices", "three dimensions",
+               "the volumes, ``(N, C, D, H, W)`` or ``(C, D, H, W)``",
+               R"(facula.arange(8.0).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]]))");
   m.def(
       "adaptive_max_pool1d",
       [](const Tensor& x, const Dims& output_size) {
@@ -297,15 +268,10 @@ Example:
       },
       "input"_a, "output_size"_a,
       R"(The largest elements of windows that cover the last dimension evenly, and their indices.
-
-Args:
     input: the sequences, floating point, ``(N, C, L)`` or ``(C, L)``.
     output_size: the number of windows.
-
-Example:
     >>> facula.adaptive_max_pool1d(facula.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    (tensor([[3., 2.]]), tensor([[1, 2]]))
-)");
+    (tensor([[3., 2.]]), tensor([[1, 2]])))"_doc);
   m.def("_adaptive_max_pool1d", &adaptive_max<1>, "input"_a, "output_size"_a, "with_indices"_a);
   m.def("_adaptive_max_pool2d", &adaptive_max<2>, "input"_a, "output_size"_a, "with_indices"_a);
   m.def("_adaptive_max_pool3d", &adaptive_max<3>, "input"_a, "output_size"_a, "with_indices"_a);

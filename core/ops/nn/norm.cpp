@@ -35,7 +35,8 @@ void check_per_channel(const char* op, const char* name, const Tensor& parameter
                        int64_t n_channels) {
   check(!parameter.defined() || (parameter.dim() == 1 && parameter.numel() == n_channels), op,
         ": expected ", name, " of ", n_channels, " elements, one per channel (dim 1) of the input ",
-        x, ", got ", parameter.defined() ? parameter.sizes() : Dims(), ".");
+        x, ", got ", parameter.defined() ? parameter.sizes() : Dims(), ". (", name,
+        " should contain ", n_channels, " elements)");
 }
 
 Doubles doubles_of(const Tensor& x) {
@@ -142,7 +143,7 @@ void check_last_dims(const char* op, const Tensor& x, const Dims& shape) {
   bool fits = x.dim() >= n;
   for (int64_t d = 0; fits && d < n; ++d) fits = x.size(x.dim() - n + d) == shape[d];
   check(fits, op, ": expected an input whose last dimensions are normalized_shape ", shape,
-        ", got ", x, ".");
+        ", got ", x, ". (Given normalized_shape, expected input with shape [*, ...])");
 }
 
 void check_shape(const char* op, const char* name, const Tensor& parameter, const Dims& shape) {
@@ -301,48 +302,35 @@ Tensor rms_norm(const Tensor& x, const Dims& shape, const OptionalTensor& weight
 }  // namespace
 
 FACULA_BINDINGS {
-  m.def("layer_norm", &layer_norm, "input"_a, "normalized_shape"_a, "weight"_a.none() = nb::none(),
-        "bias"_a.none() = nb::none(), "eps"_a = 1e-5, "cudnn_enable"_a = true,
+  m.def("layer_norm", &layer_norm, "input"_a, "normalized_shape"_a, "weight"_or_none,
+        "bias"_or_none, "eps"_a = 1e-5, "cudnn_enable"_a = true,
         R"(The last dimensions brought to mean 0 and variance 1, then scaled and shifted.
-
-Args:
     input: the elements, floating point.
     normalized_shape: sizes of the dimensions that have one mean.
     weight: factors of the shape ``normalized_shape``.
     bias: summands of the shape ``normalized_shape``.
     eps: what is added to the variance, against a division by zero.
     cudnn_enable: has no effect.
-
-Example:
     >>> facula.layer_norm(facula.tensor([[1.0, 3.0]]), (2,), eps=0.0)
-    tensor([[-1.,  1.]]))");
+    tensor([[-1.,  1.]]))"_doc);
   m.def("native_layer_norm", &native_layer_norm, "input"_a, "normalized_shape"_a, "weight"_a.none(),
         "bias"_a.none(), "eps"_a,
         R"(``layer_norm`` with the means and the inverse standard deviations.
-
-Args:
     input: the elements, floating point.
     normalized_shape: sizes of the dimensions that have one mean.
     weight: factors of the shape ``normalized_shape``, or None for 1.
     bias: summands of the shape ``normalized_shape``, or None for 0.
     eps: what is added to the variance, against a division by zero.
-
-Example:
     >>> facula.native_layer_norm(facula.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1]
-    tensor([[2.]]))");
-  m.def("rms_norm", &rms_norm, "input"_a, "normalized_shape"_a, "weight"_a.none() = nb::none(),
-        "eps"_a.none() = nb::none(),
+    tensor([[2.]]))"_doc);
+  m.def("rms_norm", &rms_norm, "input"_a, "normalized_shape"_a, "weight"_or_none, "eps"_or_none,
         R"(The last dimensions divided by the root of their mean square, then scaled.
-
-Args:
     input: the elements, floating point.
     normalized_shape: sizes of the dimensions that are divided by one number.
     weight: factors of the shape ``normalized_shape``.
     eps: what is added to the mean square; by default the dtype's ``finfo.eps``.
-
-Example:
     >>> facula.rms_norm(facula.tensor([[3.0, 4.0, 0.0, 0.0]]), (4,))
-    tensor([[1.2000, 1.6000, 0.0000, 0.0000]]))");
+    tensor([[1.2000, 1.6000, 0.0000, 0.0000]]))"_doc);
 }
 
 }  // namespace facula

@@ -252,37 +252,49 @@ std::string packed_doc(const RnnDoc& doc) {
   return std::string(doc.sentence) + " over packed sequences." + with_arguments(doc, inputs, "");
 }
 
-// rnn_tanh, rnn_relu and gru: h is their only state.
-void def_rnn(nb::module_& m, const char* name, RnnMode mode, const RnnDoc& doc,
-             const char* example) {
-  using Result = std::pair<Tensor, Tensor>;
-  std::string shape_and_example = R"(Shape:
-    input ``(T, N, I)``, h ``(layers * directions, N, H)``; results: outputs
-    ``(T, N, directions * H)`` and the last h.
+const TensorList& states_of(const TensorList& hx) { return hx; }
+TensorList states_of(const Tensor& hx) { return {hx}; }
 
-)" + std::string(example);
+// The networks whose state is h alone, and the LSTM, whose states are a list.
+template <class State, class Result>
+void def_network(nb::module_& m, const char* name, RnnMode mode, const RnnDoc& doc,
+                 const std::string& shape_and_example) {
+  auto results = [](const TensorList& y) {
+    if constexpr (std::is_same_v<State, Tensor>)
+      return Result{y[0], y[1]};
+    else
+      return Result{y[0], y[1], y[2]};
+  };
   m.def(
       name,
-      [name, mode](const Tensor& x, const Tensor& hx, const TensorList& params, bool has_biases,
-                   int64_t num_layers, double dropout, bool train, bool bidirectional,
-                   bool batch_first) -> Result {
-        TensorList y = rnn(name, mode, x, {}, {hx}, params,
-                           {has_biases, num_layers, dropout, train, bidirectional, batch_first});
-        return {y[0], y[1]};
+      [name, mode, results](const Tensor& x, const State& hx, const TensorList& params,
+                            bool has_biases, int64_t num_layers, double dropout, bool train,
+                            bool bidirectional, bool batch_first) {
+        return results(rnn(name, mode, x, {}, states_of(hx), params,
+                           {has_biases, num_layers, dropout, train, bidirectional, batch_first}));
       },
       "input"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a, "train"_a,
       "bidirectional"_a, "batch_first"_a, padded_doc(doc, shape_and_example.c_str()).c_str());
   m.def(
       name,
-      [name, mode](const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
-                   const TensorList& params, bool has_biases, int64_t num_layers, double dropout,
-                   bool train, bool bidirectional) -> Result {
-        TensorList y = rnn(name, mode, data, batch_sizes, {hx}, params,
-                           {has_biases, num_layers, dropout, train, bidirectional, false});
-        return {y[0], y[1]};
+      [name, mode, results](const Tensor& data, const Tensor& batch_sizes, const State& hx,
+                            const TensorList& params, bool has_biases, int64_t num_layers,
+                            double dropout, bool train, bool bidirectional) {
+        return results(rnn(name, mode, data, batch_sizes, states_of(hx), params,
+                           {has_biases, num_layers, dropout, train, bidirectional, false}));
       },
       "data"_a, "batch_sizes"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a,
       "train"_a, "bidirectional"_a, packed_doc(doc).c_str());
+}
+
+// rnn_tanh, rnn_relu and gru.
+void def_rnn(nb::module_& m, const char* name, RnnMode mode, const RnnDoc& doc,
+             const char* example) {
+  def_network<Tensor, std::pair<Tensor, Tensor>>(m, name, mode, doc, R"(Shape:
+    input ``(T, N, I)``, h ``(layers * directions, N, H)``; results: outputs
+    ``(T, N, directions * H)`` and the last h.
+
+)" + std::string(example));
 }
 
 void def_cell(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
@@ -292,37 +304,14 @@ void def_cell(nb::module_& m, const char* name, RnnMode mode, const char* doc) {
                    const OptionalTensor& b_ih, const OptionalTensor& b_hh) {
         return rnn_cell(name, mode, x, {hx}, {w_ih, w_hh, b_ih, b_hh})[0];
       },
-      "input"_a, "hx"_a, "w_ih"_a, "w_hh"_a, "b_ih"_a.none() = nb::none(),
-      "b_hh"_a.none() = nb::none(), doc);
+      "input"_a, "hx"_a, "w_ih"_a, "w_hh"_a, "b_ih"_or_none, "b_hh"_or_none, doc);
 }
 
 void def_lstm(nb::module_& m) {
-  using Result = std::tuple<Tensor, Tensor, Tensor>;
   RnnDoc doc{"Long short-term memory", "LSTM", "the first h and c", R"(,
         and with a projection ``w_hr``; the rows of a weight are the gates i, f, g, o)"};
-  m.def(
-      "lstm",
-      [](const Tensor& data, const Tensor& batch_sizes, const TensorList& hx,
-         const TensorList& params, bool has_biases, int64_t num_layers, double dropout, bool train,
-         bool bidirectional) -> Result {
-        TensorList y = rnn("lstm", RnnMode::Lstm, data, batch_sizes, hx, params,
-                           {has_biases, num_layers, dropout, train, bidirectional, false});
-        return {y[0], y[1], y[2]};
-      },
-      "data"_a, "batch_sizes"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a,
-      "train"_a, "bidirectional"_a, packed_doc(doc).c_str());
-  m.def(
-      "lstm",
-      [](const Tensor& x, const TensorList& hx, const TensorList& params, bool has_biases,
-         int64_t num_layers, double dropout, bool train, bool bidirectional,
-         bool batch_first) -> Result {
-        TensorList y = rnn("lstm", RnnMode::Lstm, x, {}, hx, params,
-                           {has_biases, num_layers, dropout, train, bidirectional, batch_first});
-        return {y[0], y[1], y[2]};
-      },
-      "input"_a, "hx"_a, "params"_a, "has_biases"_a, "num_layers"_a, "dropout"_a, "train"_a,
-      "bidirectional"_a, "batch_first"_a,
-      padded_doc(doc, R"(Shape:
+  def_network<TensorList, std::tuple<Tensor, Tensor, Tensor>>(m, "lstm", RnnMode::Lstm, doc,
+                                                              R"(Shape:
     input ``(T, N, I)``, h ``(layers * directions, N, P)``, c ``(layers * directions, N, H)``;
     results: outputs ``(T, N, directions * P)`` and the last h and c. P is H without a projection.
 
@@ -332,8 +321,7 @@ Example:
     >>> y, h, c = facula.lstm(facula.ones(2, 1, 1), (h, h), w, False, 1, 0.0, False, False, False)
     >>> y.squeeze()
     tensor([0.3696, 0.6505])
-)")
-          .c_str());
+)");
 }
 
 void def_lstm_cell(nb::module_& m) {
@@ -344,10 +332,8 @@ void def_lstm_cell(nb::module_& m) {
         TensorList y = rnn_cell("lstm_cell", RnnMode::Lstm, x, hx, {w_ih, w_hh, b_ih, b_hh});
         return {y[0], y[1]};
       },
-      "input"_a, "hx"_a, "w_ih"_a, "w_hh"_a, "b_ih"_a.none() = nb::none(),
-      "b_hh"_a.none() = nb::none(), R"(One step of long short-term memory: the next h and c.
-
-Args:
+      "input"_a, "hx"_a, "w_ih"_a, "w_hh"_a, "b_ih"_or_none, "b_hh"_or_none,
+      R"(One step of long short-term memory: the next h and c.
     input: the inputs of the step, floating point.
     hx: h and c before the step.
     w_ih: the weight of the inputs; its rows are the gates i, f, g, o.
@@ -358,12 +344,9 @@ Args:
 Shape:
     input ``(N, I)``, h and c ``(N, H)``, w_ih ``(4 H, I)``, w_hh ``(4 H, H)``, biases ``(4 H,)``;
     results ``(N, H)``.
-
-Example:
     >>> w, h = facula.ones(4, 1), facula.zeros(1, 1)
     >>> facula.lstm_cell(facula.ones(1, 1), (h, h), w, w)
-    (tensor([[0.3696]]), tensor([[0.5568]]))
-)");
+    (tensor([[0.3696]]), tensor([[0.5568]])))"_doc);
 }
 
 }  // namespace
@@ -397,50 +380,35 @@ FACULA_BINDINGS {
     tensor([1., 2.])
 )");
   def_cell(m, "gru_cell", RnnMode::Gru, R"(One step of gated recurrent units: the next h.
-
-Args:
     input: the inputs of the step ``(N, I)``, floating point.
     hx: h before the step, ``(N, H)``.
     w_ih: the weight of the inputs, ``(3 H, I)``; its rows are the gates r, z, n.
     w_hh: the weight of h, ``(3 H, H)``; its rows are the gates r, z, n.
     b_ih: the bias that goes with the inputs, ``(3 H,)``, or None.
     b_hh: the bias that goes with h, ``(3 H,)``, or None.
-
-Example:
     >>> w = facula.ones(3, 1)
     >>> facula.gru_cell(facula.ones(1, 1), facula.zeros(1, 1), w, w)
-    tensor([[0.2048]])
-)");
+    tensor([[0.2048]]))"_doc);
   def_cell(m, "rnn_tanh_cell", RnnMode::Tanh, R"(One step of a recurrent network with tanh.
-
-Args:
     input: the inputs of the step ``(N, I)``, floating point.
     hx: h before the step, ``(N, H)``.
     w_ih: the weight of the inputs, ``(H, I)``.
     w_hh: the weight of h, ``(H, H)``.
     b_ih: the bias that goes with the inputs, ``(H,)``, or None.
     b_hh: the bias that goes with h, ``(H,)``, or None.
-
-Example:
     >>> w = facula.ones(1, 1)
     >>> facula.rnn_tanh_cell(facula.ones(1, 1), facula.zeros(1, 1), w, w)
-    tensor([[0.7616]])
-)");
+    tensor([[0.7616]]))"_doc);
   def_cell(m, "rnn_relu_cell", RnnMode::Relu, R"(One step of a recurrent network with relu.
-
-Args:
     input: the inputs of the step ``(N, I)``, floating point.
     hx: h before the step, ``(N, H)``.
     w_ih: the weight of the inputs, ``(H, I)``.
     w_hh: the weight of h, ``(H, H)``.
     b_ih: the bias that goes with the inputs, ``(H,)``, or None.
     b_hh: the bias that goes with h, ``(H,)``, or None.
-
-Example:
     >>> w = facula.ones(1, 1)
     >>> facula.rnn_relu_cell(facula.ones(1, 1), facula.ones(1, 1), w, w)
-    tensor([[2.]])
-)");
+    tensor([[2.]]))"_doc);
 }
 
 }  // namespace facula

@@ -109,51 +109,23 @@ Tensor log_softmax_backward(const Tensor& g, const Tensor& y, int64_t dim) {
                 });
 }
 
-namespace {
-
-using Softmax = Tensor (*)(const Tensor&, int64_t, std::optional<DType>, const Into&);
-
-void def_softmax(nb::module_& m, const char* name, Softmax f, const char* doc) {
-  auto to_out = [=](const Tensor& x, int64_t dim, std::optional<DType> dtype, const Out& out) {
-    return with_out(name, out, [&](const Into& into) { return f(x, dim, dtype, into); });
-  };
-  def_with_out(m, name, to_out, "dim"_a, "dtype"_a.none() = nb::none(), doc);
-  def_method(
-      name,
-      [f](const Tensor& x, int64_t dim, std::optional<DType> dtype) {
-        return f(x, dim, dtype, Into{});
-      },
-      "dim"_a, "dtype"_a.none() = nb::none(), doc);
-}
-
-}  // namespace
-
 FACULA_BINDINGS {
-  def_softmax(m, "softmax", &softmax, R"(Exponentials along a dimension, scaled to a sum of 1.
-
-Args:
+  def_op_out(m, "softmax", &softmax, "dim"_a, "dtype"_or_none,
+             R"(Exponentials along a dimension, scaled to a sum of 1.
     input: logits, floating point.
     dim: the dimension that sums to 1.
     dtype: dtype of the result; the logits are converted first.
     out: where to put the result.
-
-Example:
     >>> facula.softmax(facula.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
-)");
-  def_softmax(m, "log_softmax", &log_softmax,
-              R"(Logarithm of softmax, without its loss of precision.
-
-Args:
+    tensor([0.5000, 0.5000]))"_doc);
+  def_op_out(m, "log_softmax", &log_softmax, "dim"_a, "dtype"_or_none,
+             R"(Logarithm of softmax, without its loss of precision.
     input: logits, floating point.
     dim: the dimension along which the probabilities sum to 1.
     dtype: dtype of the result; the logits are converted first.
     out: where to put the result.
-
-Example:
     >>> facula.log_softmax(facula.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-)");
+    tensor([-0.6931, -0.6931]))"_doc);
 }
 
 }  // namespace facula

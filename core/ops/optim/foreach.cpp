@@ -113,94 +113,74 @@ nb::tuple results(size_t n, F&& f) {
 
 using Handle = nb::handle;
 
-template <class F, class G>
-void def_unary(nb::module_& m, const char* name, const char* name_, F f, G f_) {
+// The function `_foreach_op`, whose i-th result is make(lists, i), and the form in place, where
+// change(lists, i) changes the i-th tensor. read(name, self, args...) makes the lists of what
+// Python passed, in the name of the function.
+template <class Lists, class... Args, class Make, class Change, class... Extra>
+void def_forms(nb::module_& m, const std::string& op, Lists (*read)(const char*, Handle, Args...),
+               Make make, Change change, const Extra&... extra) {
+  std::string name = "_foreach_" + op, name_ = name + "_";
   m.def(
-      name,
-      [name, f](Handle self) {
-        TensorList xs = tensors_from(name, self);
-        return results(xs.size(), [&](size_t i) { return f(xs[i]); });
+      name.c_str(),
+      [=](Handle self, Args... args) {
+        Lists lists = read(name.c_str(), self, args...);
+        return results(lists.xs.size(), [&](size_t i) { return make(lists, i); });
       },
-      "self"_a);
+      "self"_a, extra...);
   m.def(
-      name_,
-      [name_, f_](Handle self) {
-        TensorList xs = tensors_from(name_, self);
-        for (Tensor& x : xs) f_(x);
+      name_.c_str(),
+      [=](Handle self, Args... args) {
+        Lists lists = read(name_.c_str(), self, args...);
+        for (size_t i = 0; i < lists.xs.size(); ++i) change(lists, i);
         return nb::borrow(self);
       },
-      "self"_a);
+      "self"_a, extra...);
 }
 
-// f(x, other) of a list and what it meets, and f_(x, other) in place. PyTorch has names of their
-// own for the second argument by what it is: each is a form that takes all of them.
-template <class F, class G>
-void def_binary(nb::module_& m, const char* name, const char* name_, F f, G f_,
+struct Singles {
+  TensorList xs;
+};
+Singles read_singles(const char* name, Handle self) { return {tensors_from(name, self)}; }
+
+// A list and what it meets.
+struct Pairs {
+  TensorList xs;
+  Partners ys;
+  Scalar factor = 1;  // of tensors of the second list
+};
+Pairs read_pairs(const char* name, Handle self, Handle other) {
+  Pairs lists{tensors_from(name, self), partners_from(name, other)};
+  check_partners(name, lists.xs, lists.ys);
+  return lists;
+}
+Pairs read_scaled(const char* name, Handle self, Handle other, std::optional<Scalar> alpha) {
+  Pairs lists = read_pairs(name, self, other);
+  check_type(!alpha || !lists.ys.are_numbers, name,
+             ": alpha is a factor of tensors, and the second argument has numbers. Multiply them "
+             "by it.");
+  lists.factor = alpha.value_or(Scalar(1));
+  return lists;
+}
+
+// PyTorch has names of their own for the second argument by what it is: each is a form that takes
+// all of them.
+template <class Make, class Change>
+void def_binary(nb::module_& m, const char* op, Make make, Change change,
                 std::initializer_list<const char*> names = {"other", "scalar", "scalars"}) {
-  for (const char* other_name : names) {
-    m.def(
-        name,
-        [name, f](Handle self, Handle other) {
-          TensorList xs = tensors_from(name, self);
-          Partners ys = partners_from(name, other);
-          check_partners(name, xs, ys);
-          return results(xs.size(), [&](size_t i) { return f(xs[i], ys[i]); });
-        },
-        "self"_a, nb::arg(other_name));
-    m.def(
-        name_,
-        [name_, f_](Handle self, Handle other) {
-          TensorList xs = tensors_from(name_, self);
-          Partners ys = partners_from(name_, other);
-          check_partners(name_, xs, ys);
-          for (size_t i = 0; i < xs.size(); ++i) f_(xs[i], ys[i]);
-          return nb::borrow(self);
-        },
-        "self"_a, nb::arg(other_name));
-  }
+  for (const char* name : names) def_forms(m, op, read_pairs, make, change, nb::arg(name));
 }
 
 // Sums and differences have a factor for tensors of the second list too.
-Scalar factor_of(const char* name, const Partners& partners, const std::optional<Scalar>& alpha) {
-  check_type(!alpha || !partners.are_numbers, name,
-             ": alpha is a factor of tensors, and the second argument has numbers. Multiply them "
-             "by it.");
-  return alpha.value_or(Scalar(1));
-}
-template <class F, class G>
-void def_scaled(nb::module_& m, const char* name, const char* name_, F f, G f_) {
-  m.def(
-      name,
-      [name, f](Handle self, Handle other, std::optional<Scalar> alpha) {
-        TensorList xs = tensors_from(name, self);
-        Partners ys = partners_from(name, other);
-        check_partners(name, xs, ys);
-        Scalar factor = factor_of(name, ys, alpha);
-        return results(xs.size(), [&](size_t i) { return f(xs[i], ys[i], factor); });
-      },
-      "self"_a, "other"_a, nb::kw_only(), "alpha"_a = nb::none());
-  m.def(
-      name_,
-      [name_, f_](Handle self, Handle other, std::optional<Scalar> alpha) {
-        TensorList xs = tensors_from(name_, self);
-        Partners ys = partners_from(name_, other);
-        check_partners(name_, xs, ys);
-        Scalar factor = factor_of(name_, ys, alpha);
-        for (size_t i = 0; i < xs.size(); ++i) f_(xs[i], ys[i], factor);
-        return nb::borrow(self);
-      },
-      "self"_a, "other"_a, nb::kw_only(), "alpha"_a = nb::none());
-  def_binary(
-      m, name, name_, [f](const Tensor& x, const Tensor& y) { return f(x, y, 1); },
-      [f_](Tensor& x, const Tensor& y) { f_(x, y, 1); }, {"scalar", "scalars"});
+template <class Make, class Change>
+void def_scaled(nb::module_& m, const char* op, Make make, Change change) {
+  def_forms(m, op, read_scaled, make, change, "other"_a, nb::kw_only(), "alpha"_or_none);
+  def_binary(m, op, make, change, {"scalar", "scalars"});
 }
 
 // The form in place, named `name`, of an operation that has none of its own in C++.
-template <class F>
-auto in_place_of(const char* name, F f) {
-  return [name, f](Tensor& x, const auto&... others) {
-    in_place(name, x, [&](const Tensor& t, const Into& into) { return f(t, others..., into); });
-  };
+template <class F, class... Others>
+void change_by(const char* name, F f, Tensor& x, const Others&... others) {
+  in_place(name, x, [&](const Tensor& t, const Into& into) { return f(t, others..., into); });
 }
 
 // The lists of an operation on three: of one length, and a factor for each.
@@ -208,8 +188,7 @@ struct Triples {
   TensorList xs, as, bs;
   std::vector<Scalar> factors;
 };
-
-Triples triples_from(const char* name, Handle self, Handle tensor1, Handle tensor2, Handle value) {
+Triples read_triples(const char* name, Handle self, Handle tensor1, Handle tensor2, Handle value) {
   Triples lists{
       tensors_from(name, self), tensors_from(name, tensor1), tensors_from(name, tensor2), {}};
   check_same_length(name, lists.xs, lists.as);
@@ -220,27 +199,26 @@ Triples triples_from(const char* name, Handle self, Handle tensor1, Handle tenso
 
 // x + value * (a op b).
 template <class F>
-void def_ternary(nb::module_& m, const char* name, const char* name_, const char* op_, F f) {
-  for (const char* value_name : {"value", "scalars"}) {
-    m.def(
-        name,
-        [name, f](Handle self, Handle tensor1, Handle tensor2, Handle value) {
-          Triples t = triples_from(name, self, tensor1, tensor2, value);
-          return results(t.xs.size(), [&](size_t i) {
-            return f(t.xs[i], t.as[i], t.bs[i], t.factors[i], Into{});
-          });
-        },
-        "self"_a, "tensor1"_a, "tensor2"_a, nb::arg(value_name) = 1);
-    m.def(
-        name_,
-        [name_, op_, f](Handle self, Handle tensor1, Handle tensor2, Handle value) {
-          Triples t = triples_from(name_, self, tensor1, tensor2, value);
-          for (size_t i = 0; i < t.xs.size(); ++i)
-            in_place_of(op_, f)(t.xs[i], t.as[i], t.bs[i], t.factors[i]);
-          return nb::borrow(self);
-        },
-        "self"_a, "tensor1"_a, "tensor2"_a, nb::arg(value_name) = 1);
-  }
+void def_ternary(nb::module_& m, const char* op, const char* op_, F f) {
+  auto make = [f](const Triples& t, size_t i) {
+    return f(t.xs[i], t.as[i], t.bs[i], t.factors[i], Into{});
+  };
+  auto change = [f, op_](Triples& t, size_t i) {
+    change_by(op_, f, t.xs[i], t.as[i], t.bs[i], t.factors[i]);
+  };
+  for (const char* name : {"value", "scalars"})
+    def_forms(m, op, read_triples, make, change, "tensor1"_a, "tensor2"_a, nb::arg(name) = 1);
+}
+
+struct Ways {
+  TensorList xs, ends;
+  Partners weights;
+};
+Ways read_ways(const char* name, Handle self, Handle tensors1, Handle weight) {
+  Ways lists{tensors_from(name, self), tensors_from(name, tensors1), partners_from(name, weight)};
+  check_same_length(name, lists.xs, lists.ends);
+  check_partners(name, lists.xs, lists.weights);
+  return lists;
 }
 
 Tensor lerp_by(const Tensor& start, const Tensor& end, const Tensor& weight, const Into& into) {
@@ -249,33 +227,14 @@ Tensor lerp_by(const Tensor& start, const Tensor& end, const Tensor& weight, con
 }
 
 void def_lerp(nb::module_& m) {
-  for (const char* weight_name : {"weight", "weights"}) {
-    m.def(
-        "_foreach_lerp",
-        [](Handle self, Handle tensors1, Handle weight) {
-          const char* name = "_foreach_lerp";
-          TensorList xs = tensors_from(name, self), ends = tensors_from(name, tensors1);
-          Partners by = partners_from(name, weight);
-          check_same_length(name, xs, ends);
-          check_partners(name, xs, by);
-          return results(xs.size(),
-                         [&](size_t i) { return lerp_by(xs[i], ends[i], by[i], Into{}); });
-        },
-        "self"_a, "tensors1"_a, nb::arg(weight_name));
-    m.def(
-        "_foreach_lerp_",
-        [](Handle self, Handle tensors1, Handle weight) {
-          const char* name = "_foreach_lerp_";
-          TensorList xs = tensors_from(name, self), ends = tensors_from(name, tensors1);
-          Partners by = partners_from(name, weight);
-          check_same_length(name, xs, ends);
-          check_partners(name, xs, by);
-          for (size_t i = 0; i < xs.size(); ++i)
-            in_place_of("lerp_", lerp_by)(xs[i], ends[i], by[i]);
-          return nb::borrow(self);
-        },
-        "self"_a, "tensors1"_a, nb::arg(weight_name));
-  }
+  auto make = [](const Ways& w, size_t i) {
+    return lerp_by(w.xs[i], w.ends[i], w.weights[i], Into{});
+  };
+  auto change = [](Ways& w, size_t i) {
+    change_by("lerp_", lerp_by, w.xs[i], w.ends[i], w.weights[i]);
+  };
+  for (const char* name : {"weight", "weights"})
+    def_forms(m, "lerp", read_ways, make, change, "tensors1"_a, nb::arg(name));
 }
 
 Tensor largest(const Tensor& x) {
@@ -289,10 +248,10 @@ Tensor sum_of_powers(const Tensor& x, Scalar ord, std::optional<DType> dtype) {
 }
 
 void bind_elementwise(nb::module_& m) {
-#define EACH(name)                                                                              \
-  def_unary(                                                                                    \
-      m, "_foreach_" #name, "_foreach_" #name "_", [](const Tensor& x) { return name(x, {}); }, \
-      [](Tensor& x) { name##_(x); })
+#define EACH(name)                                                                          \
+  def_forms(                                                                                \
+      m, #name, read_singles, [](const Singles& l, size_t i) { return name(l.xs[i], {}); }, \
+      [](Singles& l, size_t i) { name##_(l.xs[i]); })
   EACH(acos);
   EACH(asin);
   EACH(atan);
@@ -322,32 +281,32 @@ void bind_elementwise(nb::module_& m) {
   EACH(tanh);
   EACH(trunc);
 #undef EACH
-  def_unary(
-      m, "_foreach_abs", "_foreach_abs_", [](const Tensor& x) { return abs(x, Into{}); },
-      in_place_of("abs_", [](const Tensor& x, const Into& into) { return abs(x, into); }));
-  def_unary(
-      m, "_foreach_round", "_foreach_round_", [](const Tensor& x) { return round(x); },
-      in_place_of("round_", [](const Tensor& x, const Into& into) { return round(x, 0, into); }));
-  def_unary(
-      m, "_foreach_zero", "_foreach_zero_",
-      [](const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.device()); },
-      [](Tensor& x) { zero_(x); });
+  auto abs_into = [](const Tensor& x, const Into& into) { return abs(x, into); };
+  def_forms(
+      m, "abs", read_singles, [](const Singles& l, size_t i) { return abs(l.xs[i], Into{}); },
+      [=](Singles& l, size_t i) { change_by("abs_", abs_into, l.xs[i]); });
+  auto round_into = [](const Tensor& x, const Into& into) { return round(x, 0, into); };
+  def_forms(
+      m, "round", read_singles, [](const Singles& l, size_t i) { return round(l.xs[i]); },
+      [=](Singles& l, size_t i) { change_by("round_", round_into, l.xs[i]); });
+  auto zeros_like = [](const Singles& l, size_t i) {
+    return zeros(l.xs[i].sizes(), l.xs[i].dtype(), l.xs[i].device());
+  };
+  def_forms(m, "zero", read_singles, zeros_like, [](Singles& l, size_t i) { zero_(l.xs[i]); });
 }
 
 void bind_arithmetic(nb::module_& m) {
-#define SCALED(name)                                                                    \
-  def_scaled(                                                                           \
-      m, "_foreach_" #name, "_foreach_" #name "_",                                      \
-      [](const Tensor& x, const Tensor& y, Scalar alpha) { return name(x, y, alpha); }, \
-      [](Tensor& x, const Tensor& y, Scalar alpha) { name##_(x, y, alpha); })
+#define SCALED(name)                                                                       \
+  def_scaled(                                                                              \
+      m, #name, [](const Pairs& l, size_t i) { return name(l.xs[i], l.ys[i], l.factor); }, \
+      [](Pairs& l, size_t i) { name##_(l.xs[i], l.ys[i], l.factor); })
   SCALED(add);
   SCALED(sub);
 #undef SCALED
-#define PAIR(name, ...)                                                    \
-  def_binary(                                                              \
-      m, "_foreach_" #name, "_foreach_" #name "_",                         \
-      [](const Tensor& x, const Tensor& y) { return name(x, y, Into{}); }, \
-      [](Tensor& x, const Tensor& y) { name##_(x, y); }, ##__VA_ARGS__)
+#define PAIR(name, ...)                                                                  \
+  def_binary(                                                                            \
+      m, #name, [](const Pairs& l, size_t i) { return name(l.xs[i], l.ys[i], Into{}); }, \
+      [](Pairs& l, size_t i) { name##_(l.xs[i], l.ys[i]); }, ##__VA_ARGS__)
   PAIR(mul);
   PAIR(div);
   PAIR(maximum);
@@ -362,18 +321,20 @@ void bind_arithmetic(nb::module_& m) {
       "self"_a, "exponent"_a);
   PAIR(pow, {"exponent"});
 #undef PAIR
-#define BOUND(name)                                                                   \
-  def_binary(                                                                         \
-      m, "_foreach_" #name, "_foreach_" #name "_",                                    \
-      [](const Tensor& x, const Tensor& y) { return name(x, y, Into{}); },            \
-      in_place_of(#name "_", [](const Tensor& x, const Tensor& y, const Into& into) { \
-        return name(x, y, into);                                                      \
-      }))
+#define BOUND(name)                                                                      \
+  def_binary(                                                                            \
+      m, #name, [](const Pairs& l, size_t i) { return name(l.xs[i], l.ys[i], Into{}); }, \
+      [](Pairs& l, size_t i) {                                                           \
+        auto into_place = [](const Tensor& x, const Tensor& y, const Into& into) {       \
+          return name(x, y, into);                                                       \
+        };                                                                               \
+        change_by(#name "_", into_place, l.xs[i], l.ys[i]);                              \
+      })
   BOUND(clamp_min);
   BOUND(clamp_max);
 #undef BOUND
 #define TRIPLE(name)                                                              \
-  def_ternary(m, "_foreach_" #name, "_foreach_" #name "_", #name "_",             \
+  def_ternary(m, #name, #name "_",                                                \
               [](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, \
                  const Into& into) { return name(x, a, b, value, into); })
   TRIPLE(addcmul);
@@ -420,14 +381,14 @@ void bind_reductions(nb::module_& m) {
           return vector_norm(xs[i], ord.to_double(), {}, false, dtype);
         });
       },
-      "self"_a, "ord"_a = 2, "dtype"_a = nb::none());
+      "self"_a, "ord"_a = 2, "dtype"_or_none);
   m.def(
       "_foreach_powsum",
       [](Handle self, Scalar ord, std::optional<DType> dtype) {
         TensorList xs = tensors_from("_foreach_powsum", self);
         return results(xs.size(), [&](size_t i) { return sum_of_powers(xs[i], ord, dtype); });
       },
-      "self"_a, "ord"_a = 2, "dtype"_a = nb::none());
+      "self"_a, "ord"_a = 2, "dtype"_or_none);
   m.def(
       "_foreach_max",
       [](Handle self) {

@@ -265,7 +265,7 @@ void def_activation(nb::module_& m, const ActivationRow& row, Forms forms, const
             return with_out(row_of(op).name, out,
                             [&](const Into& into) { return activate(op, x, {p...}, into); });
           },
-          "input"_a, args..., nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+          "input"_a, args..., nb::kw_only(), "out"_or_none, doc.c_str());
     } else {
       def(
           row.name,
@@ -346,28 +346,20 @@ FACULA_BINDINGS {
         ActivationOp op = approximate == "tanh" ? ActivationOp::gelu_tanh : ActivationOp::gelu;
         return with_out("gelu", out, [&](const Into& into) { return activate(op, x, {}, into); });
       },
-      "input"_a, nb::kw_only(), "approximate"_a = "none", "out"_a.none() = nb::none(),
+      "input"_a, nb::kw_only(), "approximate"_a = "none", "out"_or_none,
       R"(Each element times the probability that a standard normal number is below it.
-
-Args:
     input: the elements, floating point.
     approximate: ``"none"``, or ``"tanh"`` for the approximation by a hyperbolic tangent.
     out: where to put the result.
-
-Example:
     >>> facula.nn.functional.gelu(facula.tensor([-1.0, 2.0]))
-    tensor([-0.1587,  1.9545]))");
+    tensor([-0.1587,  1.9545]))"_doc);
   def_functional(m, "glu", glu, "input"_a, "dim"_a,
                  "The first half of ``input`` along ``dim`` times the sigmoid of the second.");
   def_op(m, "prelu", prelu, "weight"_a, R"(Each element, times ``weight`` where it is negative.
-
-Args:
     input: the elements, floating point.
     weight: one number, or one for each channel (dimension 1 of the input).
-
-Example:
     >>> facula.prelu(facula.tensor([-1.0, 2.0]), facula.tensor([0.25]))
-    tensor([-0.2500,  2.0000]))");
+    tensor([-0.2500,  2.0000]))"_doc);
 }
 
 }  // namespace facula

@@ -273,8 +273,7 @@ void def_scaled(nb::module_& m, const char* name, const char* names, ScaledCall 
         [f, name](const Operand& a, const Operand& b, Scalar alpha, const Out& out) {
           return with_out(name, out, [&](const Into& into) { return f(a, b, alpha, into); });
         },
-        "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_a.none() = nb::none(),
-        text.c_str());
+        "input"_a, "other"_a, nb::kw_only(), "alpha"_a = Scalar(1), "out"_or_none, text.c_str());
     def_method(
         public_name.c_str(),
         [f](const Tensor& a, const Operand& b, Scalar alpha) { return f(a, b, alpha, Into{}); },
@@ -300,12 +299,11 @@ void bind_division(nb::module_& m) {
         [](const Operand& a, const Operand& b, const RoundingMode& mode, const Out& out) {
           return with_out("div", out, [&](const Into& into) { return div(a, b, mode, into); });
         },
-        "input"_a, "other"_a, nb::kw_only(), "rounding_mode"_a.none() = nb::none(),
-        "out"_a.none() = nb::none(), doc.c_str());
+        "input"_a, "other"_a, nb::kw_only(), "rounding_mode"_or_none, "out"_or_none, doc.c_str());
     def_method(
         name,
         [](const Tensor& a, const Operand& b, const RoundingMode& mode) { return div(a, b, mode); },
-        "other"_a, nb::kw_only(), "rounding_mode"_a.none() = nb::none(), doc.c_str());
+        "other"_a, nb::kw_only(), "rounding_mode"_or_none, doc.c_str());
     def_method((std::string(name) + "_").c_str(),
                [](Tensor a, const Operand& b, const RoundingMode& mode) -> Tensor {
                  if (!mode) return div_(a, b);
@@ -313,8 +311,7 @@ void bind_division(nb::module_& m) {
                    return div(x, b, mode, into);
                  });
                },
-               "other"_a, nb::kw_only(), "rounding_mode"_a.none() = nb::none(),
-               in_place_doc("div").c_str());
+               "other"_a, nb::kw_only(), "rounding_mode"_or_none, in_place_doc("div").c_str());
   }
   def_binary(m, "true_divide", "", Numbers::BOTH, div, div_,
              {"``input / other``.", "facula.tensor([1, 2]), 2", "tensor([0.5000, 1.0000])"});
@@ -333,7 +330,7 @@ void bind_power(nb::module_& m) {
         check_not_only_numbers("pow", a, b);
         return with_out("pow", out, [&](const Into& into) { return pow(a, b, into); });
       },
-      "input"_a, "exponent"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+      "input"_a, "exponent"_a, nb::kw_only(), "out"_or_none, doc.c_str());
   def_method(
       "pow", [](const Tensor& a, const Operand& b) { return pow(a, b); }, "exponent"_a,
       doc.c_str());

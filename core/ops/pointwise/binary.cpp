@@ -228,22 +228,8 @@ FACULA_BINDINGS {
                                             "input: the elements.\n"
                                             "values: the results where elements are 0.\n"
                                             "out: where to put the result."});
-  m.def(
-      "heaviside",
-      [](const Tensor& x, const Tensor& v, const Out& out) {
-        return with_out("heaviside", out, [&](const Into& into) { return heaviside(x, v, into); });
-      },
-      "input"_a, "values"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
-  def_method(
-      "heaviside", [](const Tensor& x, const Tensor& v) { return heaviside(x, v); }, "values"_a,
-      doc.c_str());
-  def_method(
-      "heaviside_",
-      [](Tensor x, const Tensor& v) -> Tensor {
-        return in_place("heaviside_", x,
-                        [&](const Tensor& t, const Into& into) { return heaviside(t, v, into); });
-      },
-      "values"_a, in_place_doc("heaviside").c_str());
+  def_op_out(m, "heaviside", heaviside, "values"_a, doc.c_str());
+  def_in_place("heaviside", "heaviside_", heaviside, "values"_a);
 }
 
 }  // namespace facula

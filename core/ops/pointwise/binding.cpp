@@ -78,8 +78,8 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
     return with_out(name, out, [&](const Into& into) { return f(x, into); });
   };
   if (forms == Forms::SPECIAL) {
-    m.def((std::string("_") + name).c_str(), call, "input"_a, nb::kw_only(),
-          "out"_a.none() = nb::none(), special_docstring(name, doc).c_str());
+    m.def((std::string("_") + name).c_str(), call, "input"_a, nb::kw_only(), "out"_or_none,
+          special_docstring(name, doc).c_str());
     return;
   }
   bool has_function_ = forms != Forms::NO_FUNCTION_;
@@ -90,8 +90,7 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
     if (forms == Forms::NO_OUT) {
       m.def(public_name.c_str(), plain, "input"_a, text.c_str());
     } else {
-      m.def(public_name.c_str(), call, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(),
-            text.c_str());
+      m.def(public_name.c_str(), call, "input"_a, nb::kw_only(), "out"_or_none, text.c_str());
     }
     def_method(public_name.c_str(), plain, text.c_str());
     std::string name_ = public_name + "_";
@@ -103,14 +102,7 @@ void def_unary(nb::module_& m, const char* name, const char* names, Forms forms,
 void def_predicate(nb::module_& m, const char* name, UnaryCall f, const Doc& doc) {
   std::string text =
       docstring(name, with_meanings(doc, "input: the elements.\nout: where to put the result."));
-  m.def(
-      name,
-      [f, name](const Tensor& x, const Out& out) {
-        return with_out(name, out, [&](const Into& into) { return f(x, into); });
-      },
-      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
-  def_method(
-      name, [f](const Tensor& x) { return f(x, Into{}); }, text.c_str());
+  def_op_out(m, name, f, text.c_str());
 }
 
 namespace {
@@ -125,7 +117,7 @@ void def_pair(nb::module_& m, const char* public_name, const char* name, Numbers
         if (numbers == Numbers::ONE_OF) check_not_only_numbers(name, a, b);
         return with_out(name, out, [&](const Into& into) { return f(a, b, into); });
       },
-      "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), text.c_str());
+      "input"_a, "other"_a, nb::kw_only(), "out"_or_none, text.c_str());
   def_method(
       public_name, [f](const Tensor& a, const B& b) { return f(a, b, Into{}); }, "other"_a,
       text.c_str());
@@ -148,7 +140,7 @@ void def_special_pair(nb::module_& m, const char* name, const char* second, Bina
           check_not_only_numbers(name, a, b);
           return with_out(name, out, [&](const Into& into) { return f(a, b, into); });
         },
-        "input"_a, nb::arg(second), nb::kw_only(), "out"_a.none() = nb::none(),
+        "input"_a, nb::arg(second), nb::kw_only(), "out"_or_none,
         special_docstring(name, with_meanings(doc, meanings)).c_str());
 }
 

@@ -149,11 +149,13 @@ Tensor clamp_by(const Tensor& x, const Bound& low, const Bound& high, const Into
   return clamp(x, number(low), number(high), into);
 }
 
-Tensor clamp_min_by(const Tensor& x, const Tensor& low, const Into& into) {
-  return low->is_wrapped_number ? clamp_min(x, item(low), into) : clamp_min(x, low, into);
+Tensor clamp_min_by(const Tensor& x, const Operand& low, const Into& into) {
+  return low.tensor->is_wrapped_number ? clamp_min(x, item(low), into)
+                                       : clamp_min(x, low.tensor, into);
 }
-Tensor clamp_max_by(const Tensor& x, const Tensor& high, const Into& into) {
-  return high->is_wrapped_number ? clamp_max(x, item(high), into) : clamp_max(x, high, into);
+Tensor clamp_max_by(const Tensor& x, const Operand& high, const Into& into) {
+  return high.tensor->is_wrapped_number ? clamp_max(x, item(high), into)
+                                        : clamp_max(x, high.tensor, into);
 }
 
 }  // namespace
@@ -161,17 +163,12 @@ Tensor clamp_max_by(const Tensor& x, const Tensor& high, const Into& into) {
 FACULA_BINDINGS {
   const char* doc =
       R"(Each element, moved into ``[min, max]``. The bounds are numbers or tensors; one may be missing.
-
-Args:
     input: the elements.
     min: the smallest result, a number or a tensor; None for no limit.
     max: the largest result, a number or a tensor; None for no limit.
     out: where to put the result.
-
-Example:
     >>> facula.clamp(facula.tensor([-2.0, 0.5, 2.0]), -1, 1)
-    tensor([-1.0000,  0.5000,  1.0000]))";
-  auto none = nb::none();
+    tensor([-1.0000,  0.5000,  1.0000]))"_doc;
   for (const char* name : {"clamp", "clip"}) {
     m.def(
         name,
@@ -179,64 +176,31 @@ Example:
           return with_out("clamp", out,
                           [&](const Into& into) { return clamp_by(x, low, high, into); });
         },
-        "input"_a, "min"_a.none() = none, "max"_a.none() = none, nb::kw_only(),
-        "out"_a.none() = none, doc);
+        "input"_a, "min"_or_none, "max"_or_none, nb::kw_only(), "out"_or_none, doc);
     def_method(
         name,
         [](const Tensor& x, const Bound& low, const Bound& high) {
           return clamp_by(x, low, high, Into{});
         },
-        "min"_a.none() = none, "max"_a.none() = none, doc);
-    auto assign = [](Tensor x, const Bound& low, const Bound& high) -> Tensor {
-      return in_place("clamp_", x, [&](const Tensor& t, const Into& into) {
-        return clamp_by(t, low, high, into);
-      });
-    };
-    std::string name_ = std::string(name) + "_";
-    def_method(name_.c_str(), assign, "min"_a.none() = none, "max"_a.none() = none,
-               in_place_doc("clamp").c_str());
-    m.def(name_.c_str(), assign, "input"_a, "min"_a.none() = none, "max"_a.none() = none,
-          in_place_doc("clamp").c_str());
+        "min"_or_none, "max"_or_none, doc);
+    def_op_in_place(m, name, "clamp_", clamp_by, "min"_or_none, "max"_or_none);
   }
   const char* min_doc = R"(Each element, at least ``min``.
-
-Args:
     input: the elements.
     min: the smallest result, a number or a tensor.
     out: where to put the result.
-
-Example:
     >>> facula.clamp_min(facula.tensor([-2.0, 2.0]), 0)
-    tensor([0., 2.]))";
+    tensor([0., 2.]))"_doc;
   const char* max_doc = R"(Each element, at most ``max``.
-
-Args:
     input: the elements.
     max: the largest result, a number or a tensor.
     out: where to put the result.
-
-Example:
     >>> facula.clamp_max(facula.tensor([-2.0, 2.0]), 0)
-    tensor([-2.,  0.]))";
-  auto def_bound = [&](const char* name, const char* argument, BinaryCall f, const char* text) {
-    m.def(
-        name,
-        [f, name](const Tensor& x, const Operand& b, const Out& out) {
-          return with_out(name, out, [&](const Into& into) { return f(x, b, into); });
-        },
-        "input"_a, nb::arg(argument), nb::kw_only(), "out"_a.none() = nb::none(), text);
-    def_method(
-        name, [f](const Tensor& x, const Operand& b) { return f(x, b, Into{}); }, nb::arg(argument),
-        text);
-    const char* name_ = in_place_name(name);
-    auto assign = [f, name_](Tensor x, const Operand& b) -> Tensor {
-      return in_place(name_, x, [&](const Tensor& t, const Into& into) { return f(t, b, into); });
-    };
-    def_method(name_, assign, nb::arg(argument), in_place_doc(name).c_str());
-    m.def(name_, assign, "input"_a, nb::arg(argument), in_place_doc(name).c_str());
-  };
-  def_bound("clamp_min", "min", clamp_min_by, min_doc);
-  def_bound("clamp_max", "max", clamp_max_by, max_doc);
+    tensor([-2.,  0.]))"_doc;
+  def_op_out(m, "clamp_min", clamp_min_by, "min"_a, min_doc);
+  def_op_in_place(m, "clamp_min", "clamp_min_", clamp_min_by, "min"_a);
+  def_op_out(m, "clamp_max", clamp_max_by, "max"_a, max_doc);
+  def_op_in_place(m, "clamp_max", "clamp_max_", clamp_max_by, "max"_a);
 }
 
 }  // namespace facula

@@ -54,8 +54,7 @@ void def_parts(nb::module_& m, const char* name, BinaryCall f, const char* first
       [f, name](const Tensor& a, const Tensor& b, const Out& out) {
         return with_out(name, out, [&](const Into& into) { return f(a, b, into); });
       },
-      nb::arg(first), nb::arg(second), nb::kw_only(), "out"_a.none() = nb::none(),
-      docstring(name, doc).c_str());
+      nb::arg(first), nb::arg(second), nb::kw_only(), "out"_or_none, docstring(name, doc).c_str());
 }
 
 // Views with marks: what they are, and copies without.
@@ -68,47 +67,31 @@ void bind_lazy(nb::module_& m) {
   def_op(
       m, "resolve_conj", [](const Tensor& x) { return x.is_conj() ? clone(x) : x; },
       R"(A copy of a conjugate view with its elements in memory; any other tensor itself.
-
-Args:
     input: any tensor.
-
-Example:
     >>> x = facula.tensor([1 + 2j]).conj()
     >>> x.is_conj(), x.resolve_conj().is_conj()
-    (True, False))");
+    (True, False))"_doc);
   def_op(
       m, "resolve_neg", [](const Tensor& x) { return x.is_neg() ? clone(x) : x; },
       R"(A copy of a negated view with its elements in memory; any other tensor itself.
-
-Args:
     input: any tensor.
-
-Example:
     >>> x = facula.tensor([1 + 2j]).conj().imag
     >>> x.is_neg(), x.resolve_neg().is_neg()
-    (True, False))");
+    (True, False))"_doc);
   def_op(
       m, "is_conj", [](const Tensor& x) { return x.is_conj(); },
       R"(Whether the tensor is a view of memory that holds the conjugates of its elements.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.is_conj(facula.tensor([1 + 2j]).conj())
-    True)");
+    True)"_doc);
   def_op(
       m, "is_neg", [](const Tensor& x) { return x.is_neg(); },
       R"(Whether the tensor is a view of memory that holds its elements with the other sign.
 
 So is the imaginary part of a conjugate view.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.is_neg(facula.tensor([1 + 2j]).conj().imag)
-    True)");
+    True)"_doc);
 }
 
 }  // namespace
@@ -222,31 +205,19 @@ FACULA_BINDINGS {
 
 The view shares the memory of ``input``: writes to one are seen in the other. Its conjugates are
 computed where they are used, and ``resolve_conj()`` is a copy that has them in memory.
-
-Args:
     input: the elements.
-
-Example:
     >>> x = facula.tensor([1 + 2j])
     >>> y = facula.conj(x)
     >>> y, y.is_conj(), y.data_ptr() == x.data_ptr()
-    (tensor([1.-2.j]), True, True))");
+    (tensor([1.-2.j]), True, True))"_doc);
   m.def("real", real, "input"_a, R"(The real part of each element, a view; a real tensor itself.
-
-Args:
     input: the elements, real or complex.
-
-Example:
     >>> facula.real(facula.tensor([1 + 2j]))
-    tensor([1.]))");
+    tensor([1.]))"_doc);
   m.def("imag", imag, "input"_a, R"(The imaginary part of each element of a complex tensor, a view.
-
-Args:
     input: the elements, complex.
-
-Example:
     >>> facula.imag(facula.tensor([1 + 2j]))
-    tensor([2.]))");
+    tensor([2.]))"_doc);
   bind_lazy(m);
   def_parts(m, "complex", complex, "real", "imag",
             {"A complex tensor of its real and imaginary parts.",

@@ -46,41 +46,25 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
 
 namespace {
 
-using Decimals = std::optional<int64_t>;
 using Number = std::optional<double>;
 
-void bind_round(nb::module_& m) {
-  std::string doc = docstring("round",
-                              {"The nearest number of ``decimals`` decimals; halves go to the even "
-                               "neighbour.",
-                               "facula.tensor([0.5, 1.5, 2.4])", "tensor([0., 2., 2.])",
-                               "input: the elements.\n"
-                               "decimals: how many decimals are kept; below 0 it rounds to tens, "
-                               "hundreds and so on.\n"
-                               "out: where to put the result."}),
-              doc_ = in_place_doc("round");
-  m.def(
-      "round",
-      [](const Tensor& x, Decimals decimals, const Out& out) {
-        return with_out("round", out, [&](const Into& into) { return round(x, decimals, into); });
-      },
-      "input"_a, nb::kw_only(), "decimals"_a.none() = nb::none(), "out"_a.none() = nb::none(),
-      doc.c_str());
-  def_method(
-      "round", [](const Tensor& x, Decimals decimals) { return round(x, decimals); }, nb::kw_only(),
-      "decimals"_a.none() = nb::none(), doc.c_str());
-  auto round_ = [](Tensor x, Decimals decimals) -> Tensor {
-    return in_place("round_", x,
-                    [&](const Tensor& t, const Into& into) { return round(t, decimals, into); });
-  };
-  def_method("round_", round_, nb::kw_only(), "decimals"_a.none() = nb::none(), doc_.c_str());
-  m.def("round_", round_, "input"_a, nb::kw_only(), "decimals"_a.none() = nb::none(), doc_.c_str());
+Tensor nan_to_num_by(const Tensor& x, Number nan, Number posinf, Number neginf, const Into& into) {
+  check_real_derivative("nan_to_num", x, x);
+  return nan_to_num(x, nan, posinf, neginf, into);
 }
 
 }  // namespace
 
 FACULA_BINDINGS {
-  bind_round(m);
+  std::string round_doc = docstring(
+      "round",
+      {"The nearest number of ``decimals`` decimals; halves go to the even neighbour.",
+       "facula.tensor([0.5, 1.5, 2.4])", "tensor([0., 2., 2.])",
+       "input: the elements.\n"
+       "decimals: how many decimals are kept; below 0 it rounds to tens, hundreds and so on.\n"
+       "out: where to put the result."});
+  def_op_out(m, "round", round, nb::kw_only(), "decimals"_or_none, round_doc.c_str());
+  def_op_in_place(m, "round", "round_", round, nb::kw_only(), "decimals"_or_none);
   std::string
       doc = docstring(
           "nan_to_num",
@@ -92,23 +76,8 @@ FACULA_BINDINGS {
            "neginf: what takes the place of minus infinity; the smallest number by default.\n"
            "out: where to put the result."}),
       doc_ = in_place_doc("nan_to_num");
-  auto none = nb::none();
-  m.def(
-      "nan_to_num",
-      [](const Tensor& x, Number nan, Number posinf, Number neginf, const Out& out) {
-        check_real_derivative("nan_to_num", x, x);
-        return with_out("nan_to_num", out,
-                        [&](const Into& into) { return nan_to_num(x, nan, posinf, neginf, into); });
-      },
-      "input"_a, "nan"_a.none() = none, "posinf"_a.none() = none, "neginf"_a.none() = none,
-      nb::kw_only(), "out"_a.none() = none, doc.c_str());
-  def_method(
-      "nan_to_num",
-      [](const Tensor& x, Number nan, Number posinf, Number neginf) {
-        check_real_derivative("nan_to_num", x, x);
-        return nan_to_num(x, nan, posinf, neginf);
-      },
-      "nan"_a.none() = none, "posinf"_a.none() = none, "neginf"_a.none() = none, doc.c_str());
+  def_op_out(m, "nan_to_num", nan_to_num_by, "nan"_or_none, "posinf"_or_none, "neginf"_or_none,
+             doc.c_str());
   auto nan_to_num_ = [](Tensor x, Number nan, Number posinf, Number neginf) -> Tensor {
     if (is_differentiable(x.dtype()))
       return in_place("nan_to_num_", x, [&](const Tensor& t, const Into& into) {
@@ -117,10 +86,10 @@ FACULA_BINDINGS {
     check_writable("nan_to_num_", x);  // also where x is expanded: nothing is written
     return x;
   };
-  def_method("nan_to_num_", nan_to_num_, "nan"_a.none() = none, "posinf"_a.none() = none,
-             "neginf"_a.none() = none, doc_.c_str());
-  m.def("nan_to_num_", nan_to_num_, "input"_a, "nan"_a.none() = none, "posinf"_a.none() = none,
-        "neginf"_a.none() = none, doc_.c_str());
+  def_method("nan_to_num_", nan_to_num_, "nan"_or_none, "posinf"_or_none, "neginf"_or_none,
+             doc_.c_str());
+  m.def("nan_to_num_", nan_to_num_, "input"_a, "nan"_or_none, "posinf"_or_none, "neginf"_or_none,
+        doc_.c_str());
 }
 
 }  // namespace facula

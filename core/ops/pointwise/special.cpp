@@ -60,6 +60,10 @@ Tensor mvlgamma(const Tensor& x, int64_t p, const Into& into) {
   });
 }
 
+static Tensor polygamma_of(const Tensor& x, int64_t n, const Into& into) {
+  return polygamma(n, x, into);
+}
+
 FACULA_BINDINGS {
   std::string doc = docstring(
       "logit", {"``log(input / (1 - input))``, with ``input`` clamped to ``[eps, 1 - eps]`` where "
@@ -68,22 +72,8 @@ FACULA_BINDINGS {
                 "input: the probabilities.\n"
                 "eps: how far from 0 and 1 the elements are kept; None does not clamp them.\n"
                 "out: where to put the result."});
-  m.def(
-      "logit",
-      [](const Tensor& x, std::optional<double> eps, const Out& out) {
-        return with_out("logit", out, [&](const Into& into) { return logit(x, eps, into); });
-      },
-      "input"_a, "eps"_a.none() = nb::none(), nb::kw_only(), "out"_a.none() = nb::none(),
-      doc.c_str());
-  def_method(
-      "logit", [](const Tensor& x, std::optional<double> eps) { return logit(x, eps); },
-      "eps"_a.none() = nb::none(), doc.c_str());
-  auto logit_ = [](Tensor x, std::optional<double> eps) -> Tensor {
-    return in_place("logit_", x,
-                    [&](const Tensor& t, const Into& into) { return logit(t, eps, into); });
-  };
-  def_method("logit_", logit_, "eps"_a.none() = nb::none(), in_place_doc("logit").c_str());
-  m.def("logit_", logit_, "input"_a, "eps"_a.none() = nb::none(), in_place_doc("logit").c_str());
+  def_op_out(m, "logit", logit, "eps"_or_none, doc.c_str());
+  def_op_in_place(m, "logit", "logit_", logit, "eps"_or_none);
 
   doc = docstring("polygamma", {"The derivative of order ``n`` of the digamma function.",
                                 "1, facula.tensor([1.0, 0.5])", "tensor([1.6449, 4.9348])",
@@ -94,37 +84,18 @@ FACULA_BINDINGS {
       [](int64_t n, const Tensor& x, const Out& out) {
         return with_out("polygamma", out, [&](const Into& into) { return polygamma(n, x, into); });
       },
-      "n"_a, "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+      "n"_a, "input"_a, nb::kw_only(), "out"_or_none, doc.c_str());
   def_method(
       "polygamma", [](const Tensor& x, int64_t n) { return polygamma(n, x); }, "n"_a, doc.c_str());
-  def_method(
-      "polygamma_",
-      [](Tensor x, int64_t n) -> Tensor {
-        return in_place("polygamma_", x,
-                        [n](const Tensor& t, const Into& into) { return polygamma(n, t, into); });
-      },
-      "n"_a, in_place_doc("polygamma").c_str());
+  def_in_place("polygamma", "polygamma_", polygamma_of, "n"_a);
 
   doc =
       docstring("mvlgamma", {"The logarithm of the multivariate gamma function of dimension ``p``.",
                              "facula.tensor([2.0, 3.0]), 2", "tensor([0.4516, 1.5502])",
                              "input: the elements, each above ``(p - 1) / 2``.\n"
                              "p: the dimension, 1 or more.\nout: where to put the result."});
-  m.def(
-      "mvlgamma",
-      [](const Tensor& x, int64_t p, const Out& out) {
-        return with_out("mvlgamma", out, [&](const Into& into) { return mvlgamma(x, p, into); });
-      },
-      "input"_a, "p"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
-  def_method(
-      "mvlgamma", [](const Tensor& x, int64_t p) { return mvlgamma(x, p); }, "p"_a, doc.c_str());
-  def_method(
-      "mvlgamma_",
-      [](Tensor x, int64_t p) -> Tensor {
-        return in_place("mvlgamma_", x,
-                        [p](const Tensor& t, const Into& into) { return mvlgamma(t, p, into); });
-      },
-      "p"_a, in_place_doc("mvlgamma").c_str());
+  def_op_out(m, "mvlgamma", mvlgamma, "p"_a, doc.c_str());
+  def_in_place("mvlgamma", "mvlgamma_", mvlgamma, "p"_a);
 }
 
 }  // namespace facula

@@ -130,30 +130,13 @@ void def_ternary(nb::module_& m, const char* name, TernaryCall f, const Doc& giv
       "tensor2: the second tensor of the formula.\nvalue: the factor of what is added.\n"
       "out: where to put the result.";
   std::string doc = docstring(name, full);
-  m.def(
-      name,
-      [f, name](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value, const Out& out) {
-        return with_out(name, out, [&](const Into& into) { return f(x, a, b, value, into); });
-      },
-      "input"_a, "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1),
-      "out"_a.none() = nb::none(), doc.c_str());
-  def_method(
-      name,
-      [f](const Tensor& x, const Tensor& a, const Tensor& b, Scalar value) {
-        return f(x, a, b, value, Into{});
-      },
-      "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1), doc.c_str());
-  const char* name_ = in_place_name(name);
-  def_method(
-      name_,
-      [f, name_](Tensor x, const Tensor& a, const Tensor& b, Scalar value) -> Tensor {
-        return in_place(name_, x,
-                        [&](const Tensor& t, const Into& into) { return f(t, a, b, value, into); });
-      },
-      "tensor1"_a, "tensor2"_a, nb::kw_only(), "value"_a = Scalar(1), in_place_doc(name).c_str());
+  nb::arg_v value = "value"_a = Scalar(1);
+  def_op_out(m, name, f, "tensor1"_a, "tensor2"_a, nb::kw_only(), value, doc.c_str());
+  def_in_place(name, in_place_name(name), f, "tensor1"_a, "tensor2"_a, nb::kw_only(), value);
 }
 
-Tensor lerp_by(const Tensor& a, const Tensor& b, const Tensor& weight, const Into& into) {
+Tensor lerp_by(const Tensor& a, const Tensor& b, const Operand& by, const Into& into) {
+  const Tensor& weight = by;
   return weight->is_wrapped_number ? lerp(a, b, item(weight), into) : lerp(a, b, weight, into);
 }
 
@@ -178,7 +161,7 @@ FACULA_BINDINGS {
         return with_out("where", out,
                         [&](const Into& into) { return where(condition, a, b, into); });
       },
-      "condition"_a, "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
+      "condition"_a, "input"_a, "other"_a, nb::kw_only(), "out"_or_none, doc.c_str());
   def_method(
       "where",
       [](const Tensor& x, const Tensor& condition, const Operand& other) {
@@ -193,23 +176,8 @@ FACULA_BINDINGS {
                "end: the result for a weight of 1.\n"
                "weight: how far to go from input to end, a number or a tensor.\n"
                "out: where to put the result."});
-  m.def(
-      "lerp",
-      [](const Tensor& a, const Tensor& b, const Operand& w, const Out& out) {
-        return with_out("lerp", out, [&](const Into& into) { return lerp_by(a, b, w, into); });
-      },
-      "input"_a, "end"_a, "weight"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc.c_str());
-  def_method(
-      "lerp",
-      [](const Tensor& a, const Tensor& b, const Operand& w) { return lerp_by(a, b, w, Into{}); },
-      "end"_a, "weight"_a, doc.c_str());
-  def_method(
-      "lerp_",
-      [](Tensor a, const Tensor& b, const Operand& w) -> Tensor {
-        return in_place("lerp_", a,
-                        [&](const Tensor& t, const Into& into) { return lerp_by(t, b, w, into); });
-      },
-      "end"_a, "weight"_a, in_place_doc("lerp").c_str());
+  def_op_out(m, "lerp", lerp_by, "end"_a, "weight"_a, doc.c_str());
+  def_in_place("lerp", "lerp_", lerp_by, "end"_a, "weight"_a);
 }
 
 }  // namespace facula

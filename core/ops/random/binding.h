@@ -9,8 +9,6 @@ namespace facula {
 
 using GeneratorArg = std::shared_ptr<Generator>;
 
-#define FACULA_GENERATOR "generator"_a.none() = nb::none()
-
 // For tensors of this device. Who names the default generator means what the thread draws from.
 inline Generator& or_default(const GeneratorArg& generator, Device device) {
   if (!generator) return *default_generator(device);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "bind/count.h"
 #include "cuda/index/places.h"
 #include "ops/random/binding.h"
 #include "ops/random/draw.h"
@@ -165,7 +166,7 @@ Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replac
   return to(y, weights.device(), DType::Int64, false);
 }
 
-Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement,
+Tensor multinomial(const Tensor& input, Count num_samples, bool replacement,
                    const GeneratorArg& generator, const OptionalTensor& out) {
   check(!out.defined() || out.dtype() == DType::Int64,
         "multinomial: expected out of dtype int64, got ", out.defined() ? out : input, ".");
@@ -188,10 +189,8 @@ using Normal = Tensor (*)(Mean, Std, const GeneratorArg&, const OptionalTensor&)
 
 FACULA_BINDINGS {
   Normal<const Tensor&, const Tensor&> of_tensors = &normal;
-  m.def("normal", of_tensors, "mean"_a, "std"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT,
+  m.def("normal", of_tensors, "mean"_a, "std"_a, nb::kw_only(), "generator"_or_none, "out"_or_none,
         R"(Normal numbers; mean and std are tensors or numbers, or numbers and a size.
-
-Args:
     mean: the means.
     std: the standard deviations.
     size: the shape of the result, where mean and std are numbers.
@@ -202,29 +201,24 @@ Args:
     device: where the result of a size is made; None for the usual device.
     pin_memory: has no effect.
     requires_grad: whether operations on the result of a size are recorded.
-
-Example:
     >>> facula.normal(facula.tensor([1.0, 2.0]), 0.0)
-    tensor([1., 2.]))");
+    tensor([1., 2.]))"_doc);
   Normal<const Tensor&, double> of_means = &normal;
-  m.def("normal", of_means, "mean"_a, "std"_a = 1.0, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+  m.def("normal", of_means, "mean"_a, "std"_a = 1.0, nb::kw_only(), "generator"_or_none,
+        "out"_or_none);
   Normal<double, const Tensor&> of_stds = &normal;
-  m.def("normal", of_stds, "mean"_a, "std"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+  m.def("normal", of_stds, "mean"_a, "std"_a, nb::kw_only(), "generator"_or_none, "out"_or_none);
   def_factory(m, "normal", &normal_of_size, "", "mean"_a, "std"_a, "size"_a, nb::kw_only(),
-              FACULA_GENERATOR, FACULA_OUT);
+              "generator"_or_none, "out"_or_none);
   def_op(m, "multinomial", &multinomial, "num_samples"_a, "replacement"_a = false, nb::kw_only(),
-         FACULA_GENERATOR, FACULA_OUT, R"(Indices drawn with the weights in each row of input.
-
-Args:
+         "generator"_or_none, "out"_or_none, R"(Indices drawn with the weights in each row of input.
     input: weights, which need not sum to 1; a vector or a matrix.
     num_samples: the number of indices drawn from each row.
     replacement: whether an index may be drawn twice.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
-
-Example:
     >>> facula.multinomial(facula.tensor([0.0, 1.0]), 2, replacement=True)
-    tensor([1, 1]))");
+    tensor([1, 1]))"_doc);
 }
 
 }  // namespace facula

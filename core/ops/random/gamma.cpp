@@ -127,31 +127,23 @@ Tensor dirichlet(const Tensor& alpha, const GeneratorArg& source) {
 }  // namespace
 
 FACULA_BINDINGS {
-  m.def("_standard_gamma", &standard_gamma, "input"_a, FACULA_GENERATOR,
+  m.def("_standard_gamma", &standard_gamma, "input"_a, "generator"_or_none,
         R"(Gamma numbers of the shapes in input and rate 1.
-
-Args:
     input: the shapes, float32 or float64.
-    generator: where the random numbers come from; None for the default generator.)");
+    generator: where the random numbers come from; None for the default generator.)"_doc);
   m.def("_standard_gamma_grad", &standard_gamma_grad, "input"_a, "output"_a,
         R"(The derivatives of gamma numbers by their shapes.
-
-Args:
     input: the shapes, float32 or float64.
-    output: the numbers that were drawn.)");
-  m.def("_sample_dirichlet", &dirichlet, "input"_a, FACULA_GENERATOR,
+    output: the numbers that were drawn.)"_doc);
+  m.def("_sample_dirichlet", &dirichlet, "input"_a, "generator"_or_none,
         R"(Numbers that sum to 1 along the last dimension, of Dirichlet's distribution.
-
-Args:
     input: the concentrations, float32 or float64.
-    generator: where the random numbers come from; None for the default generator.)");
+    generator: where the random numbers come from; None for the default generator.)"_doc);
   m.def("_dirichlet_grad", &dirichlet_grad, "x"_a, "alpha"_a, "total"_a,
         R"(The derivatives of beta numbers by their first concentration, divided by 1 - x.
-
-Args:
     x: the numbers that were drawn.
     alpha: the first concentrations.
-    total: the sums of both concentrations.)");
+    total: the sums of both concentrations.)"_doc);
 }
 
 }  // namespace facula

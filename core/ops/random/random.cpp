@@ -299,34 +299,36 @@ std::string filler_doc(const char* sentence, const char* arguments) {
 
 void bind_fillers() {
   def_method(
-      "uniform_", filler(&uniform_), "from"_a = 0.0, "to"_a = 1.0, nb::kw_only(), FACULA_GENERATOR,
+      "uniform_", filler(&uniform_), "from"_a = 0.0, "to"_a = 1.0, nb::kw_only(),
+      "generator"_or_none,
       filler_doc("Fills the tensor with uniform numbers in [from, to).",
                  "    from: the least number.\n    to: the bound that all numbers stay below.\n")
           .c_str());
   def_method(
-      "normal_", filler(&normal_), "mean"_a = 0.0, "std"_a = 1.0, nb::kw_only(), FACULA_GENERATOR,
+      "normal_", filler(&normal_), "mean"_a = 0.0, "std"_a = 1.0, nb::kw_only(),
+      "generator"_or_none,
       filler_doc(
           "Fills the tensor with normal numbers.",
           "    mean: the mean of the numbers.\n    std: the standard deviation of the numbers.\n")
           .c_str());
   def_method("log_normal_", filler(&log_normal_), "mean"_a = 1.0, "std"_a = 2.0, nb::kw_only(),
-             FACULA_GENERATOR,
+             "generator"_or_none,
              filler_doc("Fills the tensor with numbers whose logarithm is normal.",
                         "    mean: the mean of the logarithms.\n    std: the standard deviation of "
                         "the logarithms.\n")
                  .c_str());
   def_method("cauchy_", filler(&cauchy_), "median"_a = 0.0, "sigma"_a = 1.0, nb::kw_only(),
-             FACULA_GENERATOR,
+             "generator"_or_none,
              filler_doc("Fills the tensor with Cauchy numbers.",
                         "    median: the median of the numbers.\n    sigma: the half width of the "
                         "peak at half of its height.\n")
                  .c_str());
   def_method("exponential_", filler(&exponential_), "lambd"_a = 1.0, nb::kw_only(),
-             FACULA_GENERATOR,
+             "generator"_or_none,
              filler_doc("Fills the tensor with exponential numbers.",
                         "    lambd: the rate, of which the mean is the reciprocal.\n")
                  .c_str());
-  def_method("geometric_", filler(&geometric_), "p"_a, nb::kw_only(), FACULA_GENERATOR,
+  def_method("geometric_", filler(&geometric_), "p"_a, nb::kw_only(), "generator"_or_none,
              filler_doc("Fills the tensor with numbers of trials up to the first success.",
                         "    p: the probability of a success.\n")
                  .c_str());
@@ -335,12 +337,12 @@ void bind_fillers() {
       [](Tensor x, const Tensor& p, const GeneratorArg& generator) {
         return bernoulli_(x, p, or_default(generator, x.device()));
       },
-      "p"_a, nb::kw_only(), FACULA_GENERATOR,
+      "p"_a, nb::kw_only(), "generator"_or_none,
       filler_doc("Fills the tensor with ones of probability p, else zeros.",
                  "    p: the probability of a one, a number or a tensor.\n")
           .c_str());
   def_method("bernoulli_", filler(&facula::bernoulli_), "p"_a = 0.5, nb::kw_only(),
-             FACULA_GENERATOR);
+             "generator"_or_none);
 }
 
 // The size of rand() and randn(): ints, one tuple of ints, or size=.
@@ -373,50 +375,34 @@ void randn_like(Tensor& x, const GeneratorArg& generator) {
 
 void bind_factories(nb::module_& m) {
   def_factory(m, "rand", &rand, R"(Uniform numbers in [0, 1).
-
-Args:
     args: the shape, as ints or as one tuple of ints.
     size: the shape, given by name.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
-
-Example:
     >>> facula.rand(2, 3).shape
-    torch.Size([2, 3]))",
-              "args"_a, "size"_a = nb::none(), FACULA_GENERATOR, FACULA_OUT);
+    torch.Size([2, 3]))"_doc,
+              "args"_a, "size"_or_none, "generator"_or_none, "out"_or_none);
   def_factory(m, "randn", &randn, R"(Normal numbers of mean 0 and variance 1.
-
-Args:
     args: the shape, as ints or as one tuple of ints.
     size: the shape, given by name.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
-
-Example:
     >>> facula.randn(2, 3).shape
-    torch.Size([2, 3]))",
-              "args"_a, "size"_a = nb::none(), FACULA_GENERATOR, FACULA_OUT);
+    torch.Size([2, 3]))"_doc,
+              "args"_a, "size"_or_none, "generator"_or_none, "out"_or_none);
   def_like(m, "rand_like", &rand_like, R"(Uniform numbers in [0, 1) in the form of input.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
     generator: where the random numbers come from; None for the default generator.
-
-Example:
     >>> facula.rand_like(facula.zeros(2, 3)).shape
-    torch.Size([2, 3]))",
-           nb::kw_only(), FACULA_GENERATOR);
+    torch.Size([2, 3]))"_doc,
+           nb::kw_only(), "generator"_or_none);
   def_like(m, "randn_like", &randn_like,
            R"(Normal numbers of mean 0 and variance 1 in the form of input.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
     generator: where the random numbers come from; None for the default generator.
-
-Example:
     >>> facula.randn_like(facula.zeros(2, 3)).shape
-    torch.Size([2, 3]))",
-           nb::kw_only(), FACULA_GENERATOR);
+    torch.Size([2, 3]))"_doc,
+           nb::kw_only(), "generator"_or_none);
 }
 
 }  // namespace
@@ -425,40 +411,29 @@ FACULA_BINDINGS {
   bind_fillers();
   bind_factories(m);
   const char* doc = R"(Ones with the probability that input (or p) says, else zeros.
-
-Args:
     input: probabilities, or, with ``p``, a tensor of the form of the result.
     p: the probability of all elements.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
-
-Example:
     >>> facula.bernoulli(facula.tensor([0.0, 1.0]))
-    tensor([0., 1.]))";
-  m.def("bernoulli", &bernoulli_to, "input"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT, doc);
-  def_method("bernoulli", &bernoulli, nb::kw_only(), FACULA_GENERATOR, doc);
-  def_op(m, "bernoulli", &bernoulli_with_p, "p"_a, nb::kw_only(), FACULA_GENERATOR);
-  m.def("poisson", &poisson, "input"_a, FACULA_GENERATOR,
+    tensor([0., 1.]))"_doc;
+  m.def("bernoulli", &bernoulli_to, "input"_a, nb::kw_only(), "generator"_or_none, "out"_or_none,
+        doc);
+  def_method("bernoulli", &bernoulli, nb::kw_only(), "generator"_or_none, doc);
+  def_op(m, "bernoulli", &bernoulli_with_p, "p"_a, nb::kw_only(), "generator"_or_none);
+  m.def("poisson", &poisson, "input"_a, "generator"_or_none,
         R"(Poisson numbers with the rates in input.
-
-Args:
     input: the rates, which are also the means; floating point.
     generator: where the random numbers come from; None for the default generator.
-
-Example:
     >>> facula.poisson(facula.zeros(2))
-    tensor([0., 0.]))");
-  m.def("binomial", &binomial, "count"_a, "prob"_a, FACULA_GENERATOR,
+    tensor([0., 0.]))"_doc);
+  m.def("binomial", &binomial, "count"_a, "prob"_a, "generator"_or_none,
         R"(Numbers of successes in count trials of probability prob.
-
-Args:
     count: the numbers of trials, floating point.
     prob: the probabilities of a success.
     generator: where the random numbers come from; None for the default generator.
-
-Example:
     >>> facula.binomial(facula.tensor([3.0, 4.0]), facula.tensor([0.0, 1.0]))
-    tensor([0., 4.]))");
+    tensor([0., 4.]))"_doc);
 }
 
 }  // namespace facula

@@ -260,65 +260,51 @@ FACULA_BINDINGS {
       [](Tensor x, const GeneratorArg& generator) {
         return random_(x, or_default(generator, x.device()));
       },
-      nb::kw_only(), FACULA_GENERATOR, R"(Fills the tensor with integers in [from, to).
-
-Args:
+      nb::kw_only(), "generator"_or_none, R"(Fills the tensor with integers in [from, to).
     from: the least integer; 0 by default.
     to: one more than the largest integer; by default all that the dtype holds exactly.
-    generator: where the random numbers come from; None for the default generator.)");
+    generator: where the random numbers come from; None for the default generator.)"_doc);
   def_method(
       "random_",
       [](Tensor x, int64_t to, const GeneratorArg& generator) {
         return random_(x, 0, to, or_default(generator, x.device()));
       },
-      "to"_a, nb::kw_only(), FACULA_GENERATOR);
+      "to"_a, nb::kw_only(), "generator"_or_none);
   def_method(
       "random_",
       [](Tensor x, int64_t from, std::optional<int64_t> to, const GeneratorArg& generator) {
         return random_(x, from, to, or_default(generator, x.device()));
       },
-      "from"_a, "to"_a.none(), nb::kw_only(), FACULA_GENERATOR);
+      "from"_a, "to"_a.none(), nb::kw_only(), "generator"_or_none);
   def_factory(m, "randint", &randint_from_0, R"(Integers in [low, high), low 0 if left out.
-
-Args:
     low: the least integer.
     high: one more than the largest integer.
     size: the shape, as one tuple of ints.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
-
-Example:
     >>> facula.randint(5, 6, (3,))
-    tensor([5, 5, 5]))",
-              "high"_a, "size"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+    tensor([5, 5, 5]))"_doc,
+              "high"_a, "size"_a, nb::kw_only(), "generator"_or_none, "out"_or_none);
   def_factory(m, "randint", &randint, "", "low"_a, "high"_a, "size"_a, nb::kw_only(),
-              FACULA_GENERATOR, FACULA_OUT);
+              "generator"_or_none, "out"_or_none);
   def_like(m, "randint_like", &randint_like_from_0,
            R"(Integers in [low, high) in the form of input, low 0 if left out.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
     low: the least integer.
     high: one more than the largest integer.
     generator: where the random numbers come from; None for the default generator.
-
-Example:
     >>> facula.randint_like(facula.zeros(3), 5, 6)
-    tensor([5., 5., 5.]))",
-           "high"_a, nb::kw_only(), FACULA_GENERATOR);
+    tensor([5., 5., 5.]))"_doc,
+           "high"_a, nb::kw_only(), "generator"_or_none);
   def_like(m, "randint_like", &randint_like, "", "low"_a, "high"_a, nb::kw_only(),
-           FACULA_GENERATOR);
+           "generator"_or_none);
   def_factory(m, "randperm", &randperm, R"(A random permutation of 0 .. n - 1.
-
-Args:
     n: the number of integers.
     generator: where the random numbers come from; None for the default generator.
     out: where to put the result.
-
-Example:
     >>> facula.randperm(3).sort().values
-    tensor([0, 1, 2]))",
-              "n"_a, nb::kw_only(), FACULA_GENERATOR, FACULA_OUT);
+    tensor([0, 1, 2]))"_doc,
+              "n"_a, nb::kw_only(), "generator"_or_none, "out"_or_none);
 }
 
 }  // namespace facula

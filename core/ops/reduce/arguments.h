@@ -51,4 +51,17 @@ inline nb::object pair_result(const char* name, const std::pair<Tensor, Tensor>&
   return named_result(name, {results.first, results.second});
 }
 
+// The function f(input, ..., out) with two results, and the method without out=.
+template <class... Args, class... Extra>
+void def_pair_out(nb::module_& m, const char* name,
+                  std::pair<Tensor, Tensor> (*f)(const Tensor&, Args...), const Extra&... extra) {
+  auto to_out = [name, f](const Tensor& x, Args... args, const OutPair& out) {
+    return pair_result(name, x, out, [&] { return f(x, args...); });
+  };
+  def_with_out(m, name, to_out, extra...);
+  def_method(
+      name, [name, f](const Tensor& x, Args... args) { return pair_result(name, f(x, args...)); },
+      extra...);
+}
+
 }  // namespace facula

@@ -118,10 +118,8 @@ FACULA_BINDINGS {
                       sorter);
       },
       "sorted_sequence"_a, "input"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false,
-      "side"_a.none() = nb::none(), "out"_a.none() = nb::none(), "sorter"_a.none() = nb::none(),
+      "side"_or_none, "out"_or_none, "sorter"_or_none,
       R"(Where values belong in sorted sequences.
-
-Args:
     sorted_sequence: sequences in the last dimension, in increasing order.
     input: the values; a tensor with the same other dimensions, or of any shape for one sequence.
     out_int32: whether to give places as int32 rather than int64.
@@ -129,11 +127,8 @@ Args:
     side: ``"left"`` or ``"right"``, another way to say ``right``.
     out: where to put the result.
     sorter: indices that put an unsorted sequence in order.
-
-Example:
     >>> facula.searchsorted(facula.tensor([1, 3, 5]), facula.tensor([3, 6]))
-    tensor([1, 3])
-)");
+    tensor([1, 3]))"_doc);
   m.def(
       "bucketize",
       [](const Operand& values, const Tensor& boundaries, bool as_int32, bool right,
@@ -143,20 +138,15 @@ Example:
         return search("bucketize", boundaries, values, right, as_int32, out, {});
       },
       "input"_a, "boundaries"_a, nb::kw_only(), "out_int32"_a = false, "right"_a = false,
-      "out"_a.none() = nb::none(),
+      "out"_or_none,
       R"(The number of the interval between boundaries that each value falls into.
-
-Args:
     input: the values, a tensor or a number.
     boundaries: a vector in increasing order.
     out_int32: whether to give places as int32 rather than int64.
     right: whether a boundary belongs to the interval that begins, rather than ends, at it.
     out: where to put the result.
-
-Example:
     >>> facula.bucketize(facula.tensor([3, 6, 9]), facula.tensor([1, 3, 5, 7, 9]))
-    tensor([1, 3, 4])
-)");
+    tensor([1, 3, 4]))"_doc);
 }
 
 }  // namespace facula

@@ -173,41 +173,14 @@ std::pair<Tensor, Tensor> aminmax(const Tensor& x, std::optional<int64_t> dim, b
 
 namespace {
 
-// max and min: of all elements, along a dimension, or of two tensors.
-template <Tensor (*full)(const Tensor&, const Into&),
-          ValuesAndIndices (*along)(const Tensor&, int64_t, bool),
-          Tensor (*binary)(const Tensor&, const Tensor&, const Into&)>
-void def_extremum(nb::module_& m, const char* name, const char* doc) {
-  m.def(
-      name,
-      [name](const Tensor& x, const Out& out) {
-        return with_out(name, out, [&](const Into& into) { return full(x, into); });
-      },
-      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  // Before the dimension: a tensor of one integer is another tensor, not the number of one.
-  m.def(
-      name,
-      [name](const Tensor& x, const Tensor& other, const Out& out) {
-        return with_out(name, out, [&](const Into& into) { return binary(x, other, into); });
-      },
-      "input"_a, "other"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  m.def(
-      name,
-      [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
-        return pair_result(name, x, out, [&] { return along(x, dim, keepdim); });
-      },
-      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(
-      name, [](const Tensor& x) { return full(x, Into{}); }, doc);
-  def_method(
-      name, [](const Tensor& x, const Tensor& other) { return binary(x, other, Into{}); },
-      "other"_a, doc);
-  def_method(
-      name,
-      [name](const Tensor& x, int64_t dim, bool keepdim) {
-        return pair_result(name, along(x, dim, keepdim));
-      },
-      "dim"_a, "keepdim"_a = false, doc);
+// max and min: of all elements, of two tensors, or along a dimension, which comes last: a tensor of
+// one integer is another tensor, not the number of one.
+void def_extremum(nb::module_& m, const char* name, Tensor (*full)(const Tensor&, const Into&),
+                  Tensor (*binary)(const Tensor&, const Tensor&, const Into&),
+                  ValuesAndIndices (*along)(const Tensor&, int64_t, bool), const char* doc) {
+  def_op_out(m, name, full, doc);
+  def_op_out(m, name, binary, "other"_a, doc);
+  def_pair_out(m, name, along, "dim"_a, "keepdim"_a = false, doc);
 }
 
 template <Tensor (*f)(const Tensor&, OptionalDim, bool)>
@@ -217,11 +190,10 @@ void def_arg(nb::module_& m, const char* name, const char* doc) {
       [name](const Tensor& x, OptionalDim dim, bool keepdim, const Out& out) {
         return into_exact_out(name, f(x, dim, keepdim), out);
       },
-      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-      "out"_a.none() = nb::none(), doc);
+      "input"_a, "dim"_or_none, "keepdim"_a = false, nb::kw_only(), "out"_or_none, doc);
   def_method(
       name, [](const Tensor& x, OptionalDim dim, bool keepdim) { return f(x, dim, keepdim); },
-      "dim"_a.none() = nb::none(), "keepdim"_a = false, doc);
+      "dim"_or_none, "keepdim"_a = false, doc);
 }
 
 // The Args of max and min, and of argmax and argmin.
@@ -259,7 +231,7 @@ Of equal elements along a dimension the first counts; NaN is larger than everyth
     >>> facula.max(facula.tensor([[1.0, 3.0], [4.0, 2.0]]), dim=1).indices
     tensor([1, 0])
 )";
-  def_extremum<max, max, maximum>(m, "max", max_doc.c_str());
+  def_extremum(m, "max", max, maximum, max, max_doc.c_str());
   std::string min_doc =
       std::string(
           R"(The smallest element: of all, along a dimension, or of two tensors at each place.
@@ -269,7 +241,7 @@ Of equal elements along a dimension the first counts; NaN is smaller than everyt
     >>> facula.min(facula.tensor([1.0, 3.0, 2.0]))
     tensor(1.)
 )";
-  def_extremum<min, min, minimum>(m, "min", min_doc.c_str());
+  def_extremum(m, "min", min, minimum, min, min_doc.c_str());
   std::string argmax_doc =
       std::string(
           "The index of the largest element, of all or along a dimension; the first of "
@@ -288,32 +260,16 @@ Of equal elements along a dimension the first counts; NaN is smaller than everyt
     tensor(1)
 )";
   def_arg<argmin>(m, "argmin", argmin_doc.c_str());
-  constexpr const char* aminmax_doc =
+  const char* aminmax_doc =
       R"(The smallest and the largest element, of all or along a dimension.
-
-Args:
     input: the elements, which are real.
     dim: the dimension to look along; all elements by default.
     keepdim: whether to keep the reduced dimensions with size 1.
     out: a pair of tensors where to put the results.
-
-Example:
     >>> facula.aminmax(facula.tensor([2.0, 1.0, 3.0])).max
-    tensor(3.)
-)";
-  m.def(
-      "aminmax",
-      [](const Tensor& x, OptionalDim dim, bool keepdim, const OutPair& out) {
-        return pair_result("aminmax", x, out, [&] { return aminmax(x, dim, keepdim); });
-      },
-      "input"_a, nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false,
-      "out"_a.none() = nb::none(), aminmax_doc);
-  def_method(
-      "aminmax",
-      [](const Tensor& x, OptionalDim dim, bool keepdim) {
-        return pair_result("aminmax", aminmax(x, dim, keepdim));
-      },
-      nb::kw_only(), "dim"_a.none() = nb::none(), "keepdim"_a = false, aminmax_doc);
+    tensor(3.))"_doc;
+  def_pair_out(m, "aminmax", &aminmax, nb::kw_only(), "dim"_or_none, "keepdim"_a = false,
+               aminmax_doc);
 }
 
 }  // namespace facula

@@ -63,30 +63,15 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
 }  // namespace
 
 FACULA_BINDINGS {
-  constexpr const char* logsumexp_doc =
+  const char* logsumexp_doc =
       R"(The logarithm of the sum of exponentials along dimensions, without overflow.
-
-Args:
     input: the exponents; integers and bool become the default dtype.
     dim: the dimensions to sum over, an int or several.
     keepdim: whether to keep the reduced dimensions with size 1.
     out: where to put the result.
-
-Example:
     >>> facula.logsumexp(facula.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6932)
-)";
-  m.def(
-      "logsumexp",
-      [](const Tensor& x, const Dims& dim, bool keepdim, const Out& out) {
-        return with_out("logsumexp", out, [&] { return logsumexp(x, dim, keepdim); });
-      },
-      "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(), "out"_a.none() = nb::none(),
-      logsumexp_doc);
-  def_method(
-      "logsumexp",
-      [](const Tensor& x, const Dims& dim, bool keepdim) { return logsumexp(x, dim, keepdim); },
-      "dim"_a, "keepdim"_a = false, logsumexp_doc);
+    tensor(1000.6932))"_doc;
+  def_op_out(m, "logsumexp", &logsumexp, "dim"_a, "keepdim"_a = false, logsumexp_doc);
 }
 
 }  // namespace facula

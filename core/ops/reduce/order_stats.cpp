@@ -1,11 +1,9 @@
 // Elements picked by their rank.
 #include <cmath>
-#include <vector>
 
 #include "autograd/node.h"
-#include "base/scratch.h"
+#include "bind/count.h"
 #include "cpu/reduce/order_stats.h"
-#include "cpu/reduce/sort.h"
 #include "ops/reduce/arguments.h"
 #include "walk/lines.h"
 
@@ -92,107 +90,6 @@ Tensor median_of_all(const char* op, const char* node, const Tensor& x, Pick pic
   return record_shared(node, x, y);
 }
 
-enum class Interpolation { Linear, Lower, Higher, Midpoint, Nearest };
-
-Interpolation interpolation_named(const char* op, const std::string& name) {
-  if (name == "linear") return Interpolation::Linear;
-  if (name == "lower") return Interpolation::Lower;
-  if (name == "higher") return Interpolation::Higher;
-  if (name == "midpoint") return Interpolation::Midpoint;
-  check(name == "nearest", op,
-        ": expected 'linear', 'lower', 'higher', 'midpoint' or 'nearest' as interpolation, got '",
-        name, "'.");
-  return Interpolation::Nearest;
-}
-
-// Between which two elements of each line the quantiles lie, and how far.
-struct QuantilePlaces {
-  Tensor low, high;  // int64; the dimension counts the quantiles
-  Tensor weight;     // in the dtype of x
-};
-
-// The same with tensor operations, for other devices.
-QuantilePlaces find_places_on_device(const Tensor& x, int64_t dim, const std::vector<double>& q,
-                                     Interpolation mode, bool ignore_nan) {
-  NoGradGuard guard;
-  auto [values, order] = sort(x, dim);
-  int64_t n = x.size(dim);
-  Tensor wanted = empty({static_cast<int64_t>(q.size())}, DType::Float64);
-  std::copy(q.begin(), q.end(), wanted.data_as<double>());
-  Dims shape(x.dim(), 1);
-  shape[dim] = wanted.numel();
-  wanted = reshape(to(wanted, x.device(), x.dtype(), false), shape);
-  Tensor n_nan = sum(isnan(values), {dim}, true), last = wrapped_number(n - 1);
-  Tensor n_numbers = sub(wrapped_number(n), n_nan);
-  Tensor is_nan = ignore_nan ? eq(n_numbers, wrapped_number(0)) : gt(n_nan, wrapped_number(0));
-  Tensor top =
-      to_dtype(ignore_nan ? n_numbers - 1 : expand(to_dtype(last, DType::Int64), {}), x.dtype());
-  Tensor rank =
-      where(is_nan, to_dtype(last, x.dtype()), wanted * to(top, x.device(), x.dtype(), false));
-  if (mode == Interpolation::Lower) rank = floor(rank);
-  if (mode == Interpolation::Higher) rank = ceil(rank);
-  if (mode == Interpolation::Nearest) rank = round(rank);
-  Tensor low = floor(rank);
-  Tensor weight =
-      mode == Interpolation::Midpoint ? full(rank.sizes(), 0.5, x.dtype(), x.device()) : rank - low;
-  auto at = [&](const Tensor& place) { return gather(order, dim, to_dtype(place, DType::Int64)); };
-  return {at(low), at(ceil(rank)), weight};
-}
-
-template <class T>
-QuantilePlaces find_places(const Tensor& x, int64_t dim, const std::vector<double>& q,
-                           Interpolation mode, bool ignore_nan) {
-  Dims sizes = x.sizes();
-  sizes[dim] = static_cast<int64_t>(q.size());
-  QuantilePlaces places = {empty(sizes, DType::Int64), empty(sizes, DType::Int64),
-                           empty(sizes, x.dtype())};
-  int64_t n = x.size(dim);
-  if (places.low.numel() == 0) return places;
-  auto find = [&](char** data, const int64_t* steps) {
-    Scratch<T> sorted(n);
-    Scratch<int64_t> order(n);
-    cpu::sort_row(reinterpret_cast<const T*>(data[3]), steps[3] / int64_t{sizeof(T)}, sorted.data(),
-                  order.data(), n, /*descending=*/false);
-    int64_t n_numbers = n;
-    while (n_numbers > 0 && std::isnan(sorted.data()[n_numbers - 1])) --n_numbers;
-    bool is_nan = ignore_nan ? n_numbers == 0 : n_numbers < n;
-    for (size_t i = 0; i < q.size(); ++i) {
-      // NaN sorts last: the last place gives it as the result.
-      double rank = static_cast<double>(n - 1);
-      if (!is_nan) rank = static_cast<T>(q[i]) * static_cast<T>((ignore_nan ? n_numbers : n) - 1);
-      if (mode == Interpolation::Lower) rank = std::floor(rank);
-      if (mode == Interpolation::Higher) rank = std::ceil(rank);
-      if (mode == Interpolation::Nearest) rank = std::nearbyint(rank);
-      int64_t low = static_cast<int64_t>(rank), high = static_cast<int64_t>(std::ceil(rank));
-      double weight = mode == Interpolation::Midpoint ? 0.5 : rank - static_cast<double>(low);
-      *reinterpret_cast<int64_t*>(data[0] + i * steps[0]) = order.data()[low];
-      *reinterpret_cast<int64_t*>(data[1] + i * steps[1]) = order.data()[high];
-      *reinterpret_cast<T*>(data[2] + i * steps[2]) = static_cast<T>(weight);
-    }
-  };
-  for_each_line({places.low, places.high, places.weight, x}, dim, n * 8, find);
-  return places;
-}
-
-// The elements to order in the last dimension, before it the shape of one quantile.
-Tensor lines_last(const char* op, const Tensor& x, std::optional<int64_t> maybe_dim, bool keepdim) {
-  if (maybe_dim) {
-    int64_t dim = wrap_dim(op, *maybe_dim, x.dim());
-    if (keepdim && x.dim()) return transpose(unsqueeze(x, -1), dim, -1);
-    if (x.dim()) return movedim(x, {dim}, {-1});
-  }
-  Dims shape(keepdim ? x.dim() : 0, 1);
-  shape.push_back(-1);
-  return reshape(x, shape);
-}
-
-// Zero, with the derivative of the ranks by q: a step of q is one of the last rank times as much.
-Tensor move_of_rank(const Tensor& x, const Tensor& q, bool ignore_nan) {
-  Tensor last = ignore_nan ? sum(logical_not(isnan(x)), {-1}, true) - 1
-                           : wrapped_number(static_cast<double>(x.size(-1) - 1));
-  return (q - detach(q)) * last;
-}
-
 Tensor median(const Tensor& x) {
   return median_of_all("median", "MedianBackward0", x, Pick::Median);
 }
@@ -232,66 +129,7 @@ ValuesAndIndices kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim)
   return pick_values("kthvalue", "KthvalueBackward0", x, dim, keepdim, Pick::Kth, k - 1);
 }
 
-// q: one probability (0-d) or several (1-d), which become the first dimension. Of all elements
-// without a dim.
-Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> maybe_dim,
-                bool keepdim, const std::string& interpolation, bool ignore_nan) {
-  const char* op = ignore_nan ? "nanquantile" : "quantile";
-  Interpolation mode = interpolation_named(op, interpolation);
-  check(input.dtype() == DType::Float32 || input.dtype() == DType::Float64, op,
-        ": expected an input of float32 or float64, got ", input, ".");
-  check(q.dim() <= 1, op, ": expected a number or a vector as q, got ", q, ".");
-  check(q.dtype() == input.dtype() || q->is_wrapped_number, op,
-        ": expected q of the input's dtype, got ", q, " and ", input, ".");
-  check(input.numel() > 0, op, ": expected an input with elements, got ", input, ".");
-  check_ordered(op, input);
-  std::vector<double> values;
-  for (int64_t i = 0; i < q.numel(); ++i) {
-    NoGradGuard guard;
-    values.push_back(q.is_meta() ? 0 : item(q.dim() ? select(q, 0, i) : q).to_double());
-    check(values.back() >= 0 && values.back() <= 1, op, ": expected q from 0 to 1, got ",
-          values.back(), ".");
-  }
-  Tensor x = lines_last(op, input, maybe_dim, keepdim);
-  auto find = !x.is_cpu()                   ? find_places_on_device
-              : x.dtype() == DType::Float32 ? find_places<float>
-                                            : find_places<double>;
-  QuantilePlaces places = find(x, x.dim() - 1, values, mode, ignore_nan);
-  Tensor y = gather(x, -1, places.low);
-  if (mode == Interpolation::Linear || mode == Interpolation::Midpoint) {
-    Tensor weight = places.weight;
-    if (mode == Interpolation::Linear && q.requires_grad())
-      weight = weight + move_of_rank(x, q, ignore_nan);
-    y = y + weight * (gather(x, -1, places.high) - y);
-  }
-  if (q.dim() == 0) return select(y, -1, 0);
-  // The quantiles come first, then what is left of the input's shape.
-  Dims order{y.dim() - 1};
-  for (int64_t d = 0; d + 1 < y.dim(); ++d) order.push_back(d);
-  return permute(y, order);
-}
-
 using Along = ValuesAndIndices (*)(const Tensor&, int64_t, bool);
-
-template <Along f>
-void def_along(nb::module_& m, const char* name, std::optional<int64_t> default_dim,
-               const char* doc) {
-  auto function = [name](const Tensor& x, int64_t dim, bool keepdim, const OutPair& out) {
-    return pair_result(name, x, out, [&] { return f(x, dim, keepdim); });
-  };
-  auto method = [name](const Tensor& x, int64_t dim, bool keepdim) {
-    return pair_result(name, f(x, dim, keepdim));
-  };
-  if (default_dim) {
-    m.def(name, function, "input"_a, "dim"_a = *default_dim, "keepdim"_a = false, nb::kw_only(),
-          "out"_a.none() = nb::none(), doc);
-    def_method(name, method, "dim"_a = *default_dim, "keepdim"_a = false, doc);
-  } else {
-    m.def(name, function, "input"_a, "dim"_a, "keepdim"_a = false, nb::kw_only(),
-          "out"_a.none() = nb::none(), doc);
-    def_method(name, method, "dim"_a, "keepdim"_a = false, doc);
-  }
-}
 
 // median and nanmedian: of all elements, or along a dimension.
 template <Tensor (*full)(const Tensor&), Along along>
@@ -300,50 +138,7 @@ void def_median(nb::module_& m, const char* name, const std::string& doc) {
       name, [](const Tensor& x) { return full(x); }, "input"_a, doc.c_str());
   def_method(
       name, [](const Tensor& x) { return full(x); }, doc.c_str());
-  def_along<along>(m, name, {}, doc.c_str());
-}
-
-void def_quantile(nb::module_& m, const char* name, bool ignore_nan, const std::string& doc) {
-  auto compute = [ignore_nan](const Tensor& x, const Operand& q, OptionalDim dim, bool keepdim,
-                              const std::string& interpolation) {
-    return quantile(x, q, dim, keepdim, interpolation, ignore_nan);
-  };
-  m.def(
-      name,
-      [=](const Tensor& x, const Operand& q, OptionalDim dim, bool keepdim,
-          const std::string& interpolation, const Out& out) {
-        return with_out(name, out, [&] { return compute(x, q, dim, keepdim, interpolation); });
-      },
-      "input"_a, "q"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-      "interpolation"_a = "linear", "out"_a.none() = nb::none(), doc.c_str());
-  def_method(name, compute, "q"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-             "interpolation"_a = "linear", doc.c_str());
-}
-
-void bind_quantiles(nb::module_& m) {
-  const std::string args = R"(
-
-Args:
-    input: the elements, float32 or float64.
-    q: a probability, or a vector of them, which becomes the first dimension of the result.
-    dim: the dimension to look along; all elements by default.
-    keepdim: whether to keep the reduced dimensions with size 1.
-    interpolation: what to give for a place between two elements: ``"linear"``, ``"lower"``,
-        ``"higher"``, ``"midpoint"`` or ``"nearest"``.
-    out: where to put the result.
-
-Example:
-    >>> facula.)";
-  def_quantile(m, "quantile", false,
-               "The value below which a share ``q`` of the elements lies." + args +
-                   R"(quantile(facula.tensor([0.0, 1.0, 2.0]), 0.25)
-    tensor(0.5000)
-)");
-  def_quantile(m, "nanquantile", true,
-               "The value below which a share ``q`` of the elements that are not NaN lies." + args +
-                   R"(nanquantile(facula.tensor([0.0, facula.nan, 2.0]), 0.5)
-    tensor(1.)
-)");
+  def_pair_out(m, name, along, "dim"_a, "keepdim"_a = false, doc.c_str());
 }
 
 }  // namespace
@@ -372,52 +167,40 @@ Example:
                                        R"(nanmedian(facula.tensor([3.0, facula.nan, 2.0]))
     tensor(2.)
 )");
-  def_along<mode>(
-      m, "mode", -1,
+  def_pair_out(
+      m, "mode", &mode, "dim"_a = -1, "keepdim"_a = false,
       R"(The most frequent value along a dimension (the smallest of several), and its last index.
-
-Args:
     input: the elements, which are real.
     dim: the dimension to look along; the last by default.
     keepdim: whether to keep the dimension with size 1.
     out: a pair of tensors where to put the values and the indices.
-
-Example:
     >>> facula.mode(facula.tensor([1, 2, 2, 3])).values
-    tensor(2)
-)");
-  constexpr const char* kth_doc =
+    tensor(2))"_doc);
+  const char* kth_doc =
       R"(The ``k``-th smallest element along a dimension, counted from 1, and its index.
-
-Args:
     input: the elements, real and not bool.
     k: which element is wanted, 1 for the smallest.
     dim: the dimension to look along; the last by default.
     keepdim: whether to keep the dimension with size 1.
     out: a pair of tensors where to put the values and the indices.
-
-Example:
     >>> facula.kthvalue(facula.tensor([3.0, 1.0, 2.0]), 2).values
-    tensor(2.)
-)";
+    tensor(2.))"_doc;
   m.def(
       "kthvalue",
-      [](const Tensor& x, int64_t k, int64_t dim, bool keepdim, const OutPair& out) {
+      [](const Tensor& x, Count k, int64_t dim, bool keepdim, const OutPair& out) {
         return pair_result("kthvalue", x, out, [&] {
           ValuesAndIndices result = kthvalue(x, k, dim, keepdim);
           if (out) check_apart("kthvalue", result.first, out->first, {x});
           return result;
         });
       },
-      "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false, nb::kw_only(),
-      "out"_a.none() = nb::none(), kth_doc);
+      "input"_a, "k"_a, "dim"_a = -1, "keepdim"_a = false, nb::kw_only(), "out"_or_none, kth_doc);
   def_method(
       "kthvalue",
-      [](const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+      [](const Tensor& x, Count k, int64_t dim, bool keepdim) {
         return pair_result("kthvalue", kthvalue(x, k, dim, keepdim));
       },
       "k"_a, "dim"_a = -1, "keepdim"_a = false, kth_doc);
-  bind_quantiles(m);
 }
 
 }  // namespace facula

@@ -33,34 +33,28 @@ Tensor prod(const Tensor& input, std::optional<int64_t> maybe_dim, bool keepdim,
 }  // namespace
 
 FACULA_BINDINGS {
-  constexpr const char* prod_doc = R"(The product of the elements, of all or along one dimension.
-
-Args:
+  const char* prod_doc = R"(The product of the elements, of all or along one dimension.
     input: the elements; integers and bool are multiplied as int64.
     dim: the dimension to multiply along; all elements by default.
     keepdim: whether to keep the dimension with size 1.
     dtype: dtype of the result; the elements are converted first.
     out: where to put the result.
-
-Example:
     >>> facula.prod(facula.tensor([2.0, 3.0]))
-    tensor(6.)
-)";
+    tensor(6.))"_doc;
   m.def(
       "prod",
       [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype, const Out& out) {
         check_type(dim || !out, "prod: out= is only taken together with dim.");
         return with_out("prod", out, [&] { return prod(x, dim, keepdim, dtype); });
       },
-      "input"_a, "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-      "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(), prod_doc);
+      "input"_a, "dim"_or_none, "keepdim"_a = false, nb::kw_only(), "dtype"_or_none, "out"_or_none,
+      prod_doc);
   def_method(
       "prod",
       [](const Tensor& x, OptionalDim dim, bool keepdim, OptionalDType dtype) {
         return prod(x, dim, keepdim, dtype);
       },
-      "dim"_a.none() = nb::none(), "keepdim"_a = false, nb::kw_only(),
-      "dtype"_a.none() = nb::none(), prod_doc);
+      "dim"_or_none, "keepdim"_a = false, nb::kw_only(), "dtype"_or_none, prod_doc);
 }
 
 }  // namespace facula

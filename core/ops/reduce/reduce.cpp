@@ -176,8 +176,7 @@ Tensor call(const Tensor& x, const OptionalDims& dim, bool keepdim, OptionalDTyp
 template <const Row& row>
 void def_reduction(nb::module_& m) {
   std::string doc = docstring(row);
-  auto dim = "dim"_a.none() = nb::none(), dtype = "dtype"_a.none() = nb::none(),
-       out = "out"_a.none() = nb::none();
+  auto dim = "dim"_or_none, dtype = "dtype"_or_none, out = "out"_or_none;
   auto keepdim = "keepdim"_a = false;
   if constexpr (row.result == ReduceResult::Total) {
     m.def(row.name, call<row>, "input"_a, dim, keepdim, nb::kw_only(), dtype, out, doc.c_str());

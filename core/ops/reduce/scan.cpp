@@ -218,22 +218,10 @@ std::pair<Tensor, Tensor> cummin(const Tensor& x, int64_t dim) {
 
 template <Tensor (*f)(const Tensor&, int64_t, OptionalDType, const Into&)>
 void def_scan(nb::module_& m, const char* name, const char* name_in_place, const char* doc) {
-  m.def(
-      name,
-      [name](const Tensor& x, int64_t dim, OptionalDType dtype, const Out& out) {
-        return with_out(name, out, [&](const Into& into) { return f(x, dim, dtype, into); });
-      },
-      "input"_a, "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
-      doc);
-  def_method(
-      name,
-      [](const Tensor& x, int64_t dim, OptionalDType dtype) { return f(x, dim, dtype, Into{}); },
-      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc);
+  def_op_out(m, name, f, "dim"_a, nb::kw_only(), "dtype"_or_none, doc);
   std::string doc_ = "Stores the result of " + std::string(name) + R"(() in the tensor itself.
-
-Args:
     dim: the dimension to run along.
-    dtype: the dtype of the tensor, or None; there is no other choice in place.)";
+    dtype: the dtype of the tensor, or None; there is no other choice in place.)"_doc;
   def_method(
       name_in_place,
       [name_in_place](Tensor x, int64_t dim, OptionalDType dtype) {
@@ -246,97 +234,50 @@ Args:
           return f(t, dim, t.dtype(), into);
         });
       },
-      "dim"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), doc_.c_str());
-}
-
-template <std::pair<Tensor, Tensor> (*f)(const Tensor&, int64_t)>
-void def_pair_scan(nb::module_& m, const char* name, const char* doc) {
-  m.def(
-      name,
-      [name](const Tensor& x, int64_t dim, const OutPair& out) {
-        return pair_result(name, x, out, [&] { return f(x, dim); });
-      },
-      "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), doc);
-  def_method(
-      name, [name](const Tensor& x, int64_t dim) { return pair_result(name, f(x, dim)); }, "dim"_a,
-      doc);
+      "dim"_a, nb::kw_only(), "dtype"_or_none, doc_.c_str());
 }
 
 }  // namespace
 
 FACULA_BINDINGS {
-  constexpr const char* logcumsumexp_doc =
+  const char* logcumsumexp_doc =
       R"(The logarithm of the running sum of exponentials along a dimension, without overflow.
-
-Args:
     input: the exponents, floating point or complex.
     dim: the dimension to run along.
     out: where to put the result.
-
-Example:
     >>> facula.logcumsumexp(facula.tensor([0.0, 0.0]), dim=0)
-    tensor([0.0000, 0.6931])
-)";
-  m.def(
-      "logcumsumexp",
-      [](const Tensor& x, int64_t dim, const Out& out) {
-        return with_out("logcumsumexp", out,
-                        [&](const Into& into) { return logcumsumexp(x, dim, into); });
-      },
-      "input"_a, "dim"_a, nb::kw_only(), "out"_a.none() = nb::none(), logcumsumexp_doc);
-  def_method(
-      "logcumsumexp", [](const Tensor& x, int64_t dim) { return logcumsumexp(x, dim); }, "dim"_a,
-      logcumsumexp_doc);
+    tensor([0.0000, 0.6931]))"_doc;
+  def_op_out(m, "logcumsumexp", &logcumsumexp, "dim"_a, logcumsumexp_doc);
   def_scan<cumsum>(m, "cumsum", "cumsum_", R"(The running sum along a dimension.
-
-Args:
     input: the elements; integers and bool are summed as int64.
     dim: the dimension to run along.
     dtype: dtype of the result; the elements are converted first.
     out: where to put the result.
-
-Example:
     >>> facula.cumsum(facula.tensor([1, 2, 3]), dim=0)
-    tensor([1, 3, 6])
-)");
+    tensor([1, 3, 6]))"_doc);
   def_scan<cumprod>(m, "cumprod", "cumprod_", R"(The running product along a dimension.
-
-Args:
     input: the elements; integers and bool are multiplied as int64.
     dim: the dimension to run along.
     dtype: dtype of the result; the elements are converted first.
     out: where to put the result.
-
-Example:
     >>> facula.cumprod(facula.tensor([1, 2, 3]), dim=0)
-    tensor([1, 2, 6])
-)");
-  def_pair_scan<cummax>(
-      m, "cummax",
+    tensor([1, 2, 6]))"_doc);
+  def_pair_out(
+      m, "cummax", &cummax, "dim"_a,
       R"(The running maximum along a dimension, and where it was found: of equal elements the last counts.
-
-Args:
     input: the elements, which are real.
     dim: the dimension to run along.
     out: a pair of tensors where to put the values and the indices.
-
-Example:
     >>> facula.cummax(facula.tensor([1, 3, 2]), dim=0).indices
-    tensor([0, 1, 1])
-)");
-  def_pair_scan<cummin>(
-      m, "cummin",
+    tensor([0, 1, 1]))"_doc);
+  def_pair_out(
+      m, "cummin", &cummin, "dim"_a,
       R"(The running minimum along a dimension, and where it was found: of equal elements the last counts.
-
-Args:
     input: the elements, which are real.
     dim: the dimension to run along.
     out: a pair of tensors where to put the values and the indices.
-
-Example:
     >>> facula.cummin(facula.tensor([3, 1, 2]), dim=0).values
-    tensor([3, 1, 1])
-)");
+    tensor([3, 1, 1]))"_doc);
 }
 
 }  // namespace facula

@@ -5,6 +5,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "bind/count.h"
 #include "cpu/reduce/sort.h"
 #include "cuda/reduce/sort.h"
 #include "ops/ops.h"
@@ -335,72 +336,57 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
 }
 
 void bind_sorts(nb::module_& m) {
-  constexpr const char* sort_doc =
+  const char* sort_doc =
       R"(The values in order along a dimension, and where each came from.
 
 The order of equal values is kept; NaN is the largest.
-
-Args:
     input: the elements, which are real.
     dim: the dimension to sort along; the last by default.
     descending: whether to put the largest first.
     stable: accepted for PyTorch's sake: the order of equal values is always kept.
     out: a pair of tensors where to put the values and the indices.
-
-Example:
     >>> facula.sort(facula.tensor([3, 1, 2])).values
-    tensor([1, 2, 3])
-)";
+    tensor([1, 2, 3]))"_doc;
   m.def(
       "sort",
       [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable,
          const OutPair& out) {
         return into_pair("sort", sort_by(x, dim, descending, stable), out);
       },
-      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_a.none() = nb::none(),
-      nb::kw_only(), "out"_a.none() = nb::none(), sort_doc);
+      "input"_a, "dim"_a = -1, "descending"_a = false, "stable"_or_none, nb::kw_only(),
+      "out"_or_none, sort_doc);
   m.def(
       "sort",
       [](const Tensor& x, bool stable, int64_t dim, bool descending, const OutPair& out) {
         return into_pair("sort", sort_by(x, dim, descending, stable), out);
       },
-      "input"_a, nb::kw_only(), "stable"_a, "dim"_a = -1, "descending"_a = false,
-      "out"_a.none() = nb::none(), sort_doc);
+      "input"_a, nb::kw_only(), "stable"_a, "dim"_a = -1, "descending"_a = false, "out"_or_none,
+      sort_doc);
   def_method(
       "sort",
       [](const Tensor& x, int64_t dim, bool descending, std::optional<bool> stable) {
         return into_pair("sort", sort_by(x, dim, descending, stable), {});
       },
-      "dim"_a = -1, "descending"_a = false, "stable"_a.none() = nb::none(), sort_doc);
+      "dim"_a = -1, "descending"_a = false, "stable"_or_none, sort_doc);
   def_op(m, "argsort", &argsort, "dim"_a = -1, "descending"_a = false, "stable"_a = false,
          R"(The indices that sort a dimension.
-
-Args:
     input: the elements, which are real.
     dim: the dimension to sort along; the last by default.
     descending: whether to put the largest first.
     stable: accepted for PyTorch's sake: the order of equal values is always kept.
-
-Example:
     >>> facula.argsort(facula.tensor([3, 1, 2]))
-    tensor([1, 2, 0])
-)");
-  constexpr const char* msort_doc = R"(The values in order along the first dimension.
-
-Args:
+    tensor([1, 2, 0]))"_doc);
+  const char* msort_doc = R"(The values in order along the first dimension.
     input: the elements, which are real.
     out: where to put the result.
-
-Example:
     >>> facula.msort(facula.tensor([3, 1, 2]))
-    tensor([1, 2, 3])
-)";
+    tensor([1, 2, 3]))"_doc;
   m.def(
       "msort",
       [](const Tensor& x, const Out& out) {
         return into_out("msort", sort(x, 0).first, out.value_or(Tensor()));
       },
-      "input"_a, nb::kw_only(), "out"_a.none() = nb::none(), msort_doc);
+      "input"_a, nb::kw_only(), "out"_or_none, msort_doc);
   def_method(
       "msort", [](const Tensor& x) { return sort(x, 0).first; }, msort_doc);
 }
@@ -409,63 +395,48 @@ Example:
 
 FACULA_BINDINGS {
   bind_sorts(m);
-  constexpr const char* topk_doc =
+  const char* topk_doc =
       R"(The k largest (or smallest) values along a dimension, best first, and where they are.
-
-Args:
     input: the elements, real and not bool.
     k: how many values are wanted.
     dim: the dimension to look along; the last by default.
     largest: whether to take the largest values rather than the smallest.
     sorted: accepted for PyTorch's sake: the values are always in order.
     out: a pair of tensors where to put the values and the indices.
-
-Example:
     >>> facula.topk(facula.tensor([3, 1, 2]), 2).values
-    tensor([3, 2])
-)";
+    tensor([3, 2]))"_doc;
   m.def(
       "topk",
-      [](const Tensor& x, int64_t k, int64_t dim, bool largest, bool, const OutPair& out) {
+      [](const Tensor& x, Count k, int64_t dim, bool largest, bool, const OutPair& out) {
         return into_pair("topk", topk(x, k, dim, largest), out);
       },
       "input"_a, "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true, nb::kw_only(),
-      "out"_a.none() = nb::none(), topk_doc);
+      "out"_or_none, topk_doc);
   def_method(
       "topk",
-      [](const Tensor& x, int64_t k, int64_t dim, bool largest, bool) {
+      [](const Tensor& x, Count k, int64_t dim, bool largest, bool) {
         return into_pair("topk", topk(x, k, dim, largest), {});
       },
       "k"_a, "dim"_a = -1, "largest"_a = true, "sorted"_a = true, topk_doc);
   def_op(m, "unique", &unique_from_python, "sorted"_a = true, "return_inverse"_a = false,
-         "return_counts"_a = false, "dim"_a.none() = nb::none(),
+         "return_counts"_a = false, "dim"_or_none,
          R"(The distinct values in order, or the distinct slices along a dimension.
-
-Args:
     input: the elements, which are real.
     sorted: accepted for PyTorch's sake: the values are always in order.
     return_inverse: whether to give also the place of each element among the distinct ones.
     return_counts: whether to give also how often each distinct value occurs.
     dim: the dimension whose slices are compared; the elements by default.
-
-Example:
     >>> facula.unique(facula.tensor([2, 1, 2]))
-    tensor([1, 2])
-)");
+    tensor([1, 2]))"_doc);
   def_op(m, "unique_consecutive", &unique_consecutive_from_python, "return_inverse"_a = false,
-         "return_counts"_a = false, "dim"_a.none() = nb::none(),
+         "return_counts"_a = false, "dim"_or_none,
          R"(The values with runs of equal neighbours reduced to one.
-
-Args:
     input: the elements, which are real.
     return_inverse: whether to give also the place of each element's run in the result.
     return_counts: whether to give also how long each run is.
     dim: the dimension whose slices are compared; the elements by default.
-
-Example:
     >>> facula.unique_consecutive(facula.tensor([1, 1, 2, 1]))
-    tensor([1, 2, 1])
-)");
+    tensor([1, 2, 1]))"_doc);
 }
 
 }  // namespace facula

@@ -157,10 +157,10 @@ void def_spread(nb::module_& m, const char* name, const char* doc) {
           const std::optional<Scalar>& correction, const Out& out) {
         return with_out(name, out, [&] { return compute(x, dim, unbiased, keepdim, correction); });
       },
-      "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false,
-      nb::kw_only(), "correction"_a.none() = nb::none(), "out"_a.none() = nb::none(), doc);
-  def_method(name, compute, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(),
-             "keepdim"_a = false, nb::kw_only(), "correction"_a.none() = nb::none(), doc);
+      "input"_a, "dim"_or_none, "unbiased"_or_none, "keepdim"_a = false, nb::kw_only(),
+      "correction"_or_none, "out"_or_none, doc);
+  def_method(name, compute, "dim"_or_none, "unbiased"_or_none, "keepdim"_a = false, nb::kw_only(),
+             "correction"_or_none, doc);
 }
 
 template <std::pair<Tensor, Tensor> (*f)(const Tensor&, const Dims&, double, bool)>
@@ -172,8 +172,8 @@ void def_spread_and_mean(nb::module_& m, const char* name, const char* doc) {
         SpreadArgs args = spread_args(name, dim, unbiased, correction);
         return f(x, args.dims, args.correction, keepdim);
       },
-      "input"_a, "dim"_a.none() = nb::none(), "unbiased"_a.none() = nb::none(), "keepdim"_a = false,
-      nb::kw_only(), "correction"_a.none() = nb::none(), doc);
+      "input"_a, "dim"_or_none, "unbiased"_or_none, "keepdim"_a = false, nb::kw_only(),
+      "correction"_or_none, doc);
 }
 
 }  // namespace

@@ -117,31 +117,26 @@ Tensor norm(const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim
 }  // namespace
 
 FACULA_BINDINGS {
-  constexpr const char* norm_doc =
+  const char* norm_doc =
       R"(The ``p``-norm of all elements, or along dimensions, taken as one vector.
-
-Args:
     input: the elements, floating point or complex.
     p: the order: any number, infinite too; ``"fro"`` is 2, ``"nuc"`` the sum of the singular values of matrices.
     dim: the dimensions to reduce, an int or several; all by default.
     keepdim: whether to keep the reduced dimensions with size 1.
     out: where to put the result.
     dtype: dtype to which the elements are converted first.
-
-Example:
     >>> facula.norm(facula.tensor([3.0, 4.0]))
-    tensor(5.)
-)";
+    tensor(5.))"_doc;
   m.def(
       "norm",
       [](const Tensor& x, nb::handle p, const OptionalDims& dim, bool keepdim, const Out& out,
          OptionalDType dtype) {
         return with_out("norm", out, [&] { return norm(x, p, dim, keepdim, dtype); });
       },
-      "input"_a, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
-      "out"_a.none() = nb::none(), "dtype"_a.none() = nb::none(), norm_doc);
-  def_method("norm", norm, "p"_a.none() = "fro", "dim"_a.none() = nb::none(), "keepdim"_a = false,
-             "dtype"_a.none() = nb::none(), norm_doc);
+      "input"_a, "p"_a.none() = "fro", "dim"_or_none, "keepdim"_a = false, "out"_or_none,
+      "dtype"_or_none, norm_doc);
+  def_method("norm", norm, "p"_a.none() = "fro", "dim"_or_none, "keepdim"_a = false,
+             "dtype"_or_none, norm_doc);
   // The name that users know makes it an operation. Never freed, as in def_functional().
   static auto& linalg = *new nb::module_(nb::steal<nb::module_>(PyModule_New("facula.linalg")));
   linalg.def(
@@ -152,22 +147,17 @@ Example:
           return vector_norm(x, ord.to_double(), dims_of(dim), keepdim, dtype);
         });
       },
-      "input"_a, "ord"_a = Scalar(2), "dim"_a.none() = nb::none(), "keepdim"_a = false,
-      nb::kw_only(), "dtype"_a.none() = nb::none(), "out"_a.none() = nb::none(),
+      "input"_a, "ord"_a = Scalar(2), "dim"_or_none, "keepdim"_a = false, nb::kw_only(),
+      "dtype"_or_none, "out"_or_none,
       R"(The norm of order ``ord`` of all elements, or along dimensions, taken as one vector.
-
-Args:
     input: the elements, floating point or complex.
     ord: the order of the norm: any number, infinite too.
     dim: the dimensions to reduce, an int or several; all by default.
     keepdim: whether to keep the reduced dimensions with size 1.
     dtype: dtype to which the elements are converted first.
     out: where to put the result.
-
-Example:
     >>> facula.linalg.vector_norm(facula.tensor([3.0, 4.0]))
-    tensor(5.)
-)");
+    tensor(5.))"_doc);
   m.attr("_linalg_vector_norm") = linalg.attr("vector_norm");
 }
 

@@ -111,21 +111,16 @@ FACULA_BINDINGS {
          std::optional<int64_t> offset) {
         return told_as("as_strided", [&] { return as_strided_at(x, size, stride, offset); });
       },
-      "size"_a, "stride"_a, "storage_offset"_a.none() = nb::none(),
+      "size"_a, "stride"_a, "storage_offset"_or_none,
       R"(A view of the storage with any shape and strides.
-
-Args:
     input: the tensor whose storage is meant.
     size: the shape of the view.
     stride: the distances of neighbours along each dimension, in elements.
     storage_offset: where the view begins in the storage; by default where the input begins.
-
-Example:
     >>> facula.arange(4).as_strided((2, 2), (1, 1))
     tensor([[0, 1],
-            [1, 2]]))");
-  def_view_in_place("as_strided", &as_strided_at, "size"_a, "stride"_a,
-                    "storage_offset"_a.none() = nb::none());
+            [1, 2]]))"_doc);
+  def_view_in_place("as_strided", &as_strided_at, "size"_a, "stride"_a, "storage_offset"_or_none);
 }
 
 }  // namespace facula

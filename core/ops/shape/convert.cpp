@@ -130,7 +130,7 @@ Example:
       [dtype](const Tensor& x, Format format) {
         return to(x, x.device(), dtype, false, format.value_or(MemoryFormat::Preserve));
       },
-      "memory_format"_a.none() = nb::none(), doc.c_str());
+      "memory_format"_or_none, doc.c_str());
 }
 
 void bind_casts() {
@@ -152,12 +152,9 @@ void bind_casts() {
 
 FACULA_BINDINGS {
   bind_casts();
-  def_method("to", &to_from_python, "args"_a, nb::kw_only(), "device"_a.none() = nb::none(),
-             "dtype"_a.none() = nb::none(), "non_blocking"_a = false, "copy"_a = false,
-             "memory_format"_a.none() = nb::none(),
+  def_method("to", &to_from_python, "args"_a, nb::kw_only(), "device"_or_none, "dtype"_or_none,
+             "non_blocking"_a = false, "copy"_a = false, "memory_format"_or_none,
              R"(The tensor on another device or in another dtype; itself if nothing changes.
-
-Args:
     args: a device, a dtype, both, or a tensor whose device and dtype are meant.
     device: where the result lies.
     dtype: the dtype of the result.
@@ -165,37 +162,27 @@ Args:
         result of one to the CPU must not be read before the GPU is synchronised with.
     copy: whether the result is a copy even if nothing changes.
     memory_format: the order of the result's elements in memory.
-
-Example:
     >>> facula.tensor([1, 2]).to(facula.float32)
-    tensor([1., 2.]))");
+    tensor([1., 2.]))"_doc);
   def_method(
       "type_as",
       [](const Tensor& x, const Tensor& other) {
         return to(x, other.device(), other.dtype(), false);
       },
       "other"_a, R"(The tensor converted to the dtype and moved to the device of another.
-
-Args:
     other: the tensor whose dtype and device are taken.
-
-Example:
     >>> facula.tensor([1, 2]).type_as(facula.zeros(1))
-    tensor([1., 2.]))");
+    tensor([1., 2.]))"_doc);
   def_method(
       "cpu",
       [](const Tensor& x, Format format) {
         return to(x, Device{}, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
       },
-      "memory_format"_a.none() = nb::none(),
+      "memory_format"_or_none,
       R"(The tensor in main memory; itself if it is there already.
-
-Args:
     memory_format: the order of the result's elements in memory; None to keep it.
-
-Example:
     >>> facula.zeros(2).cpu().device
-    device(type='cpu'))");
+    device(type='cpu'))"_doc);
   def_method(
       "cuda",
       [](const Tensor& x, std::optional<DeviceArg> device, bool non_blocking, Format format) {
@@ -204,21 +191,16 @@ Example:
         check(target.is_cuda(), "cuda: expected a CUDA device, got ", target, ".");
         return to(x, target, x.dtype(), false, format.value_or(MemoryFormat::Preserve));
       },
-      "device"_a.none() = nb::none(), "non_blocking"_a = false,
-      "memory_format"_a.none() = nb::none(),
+      "device"_or_none, "non_blocking"_a = false, "memory_format"_or_none,
       R"(The tensor in the memory of a CUDA device; itself if it is there already.
-
-Args:
     device: the CUDA device, or its number; None for the current one.
     non_blocking: whether a copy from pinned memory goes on beside what follows.
     memory_format: the order of the result's elements in memory; None to keep it.
-
-Example:
     >>> x = facula.ones(2)
     >>> if facula.cuda.is_available():
     ...     x = x.cuda()
     >>> x.sum().item()
-    2.0)");
+    2.0)"_doc);
 }
 
 }  // namespace facula

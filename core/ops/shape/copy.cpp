@@ -275,25 +275,17 @@ FACULA_BINDINGS {
       [](const Tensor& x, std::optional<MemoryFormat> format) {
         return clone(x, format.value_or(MemoryFormat::Preserve));
       },
-      nb::kw_only(), "memory_format"_a.none() = nb::none(),
+      nb::kw_only(), "memory_format"_or_none,
       R"(A copy of the tensor, through which gradients flow back.
-
-Args:
     input: any tensor.
     memory_format: the order of the copy's elements in memory; None for that of the input.
-
-Example:
     >>> facula.clone(facula.tensor([1, 2]))
-    tensor([1, 2]))");
+    tensor([1, 2]))"_doc);
   def_method("contiguous", &contiguous, "memory_format"_a = MemoryFormat::Contiguous,
              R"(The tensor itself if it is contiguous, else a copy that is.
-
-Args:
     memory_format: the order of elements in memory that is wanted.
-
-Example:
     >>> facula.zeros(2, 3).t().contiguous().stride()
-    (2, 1))");
+    (2, 1))"_doc);
   def_method(
       "copy_",
       [](Tensor x, const Operand& src, bool non_blocking) {
@@ -302,46 +294,30 @@ Example:
       },
       "other"_a, "non_blocking"_a = false,
       R"(Copies the elements of another tensor, or a number, into this one.
-
-Args:
     other: what is copied; it broadcasts to the shape of this tensor.
     non_blocking: whether a copy between pinned memory and a GPU goes on beside what follows.
-
-Example:
     >>> facula.zeros(2, 2).copy_(facula.tensor([1, 2]))
     tensor([[1., 2.],
-            [1., 2.]]))");
+            [1., 2.]]))"_doc);
   def_op(
       m, "fill_", [](Tensor x, const Operand& value) { return fill_(x, value.tensor); }, "value"_a,
       R"(Writes one value into all elements.
-
-Args:
     input: what is changed.
     value: a number, or a tensor of one element.
-
-Example:
     >>> facula.fill_(facula.zeros(2), 3)
-    tensor([3., 3.]))");
+    tensor([3., 3.]))"_doc);
   m.def(
       "fill", [](const Tensor& x, const Operand& value) { return fill(x, value.tensor); },
       "input"_a, "value"_a, R"(A tensor of the form of ``input``, filled with one value.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
     value: a number, or a tensor of one element.
-
-Example:
     >>> facula.fill(facula.zeros(2), 3)
-    tensor([3., 3.]))");
+    tensor([3., 3.]))"_doc);
   def_op(
       m, "zero_", [](Tensor x) { return zero_(x); }, R"(Writes 0 into all elements.
-
-Args:
     input: what is changed.
-
-Example:
     >>> facula.zero_(facula.ones(2))
-    tensor([0., 0.]))");
+    tensor([0., 0.]))"_doc);
 }
 
 }  // namespace facula

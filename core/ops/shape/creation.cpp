@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/number.h"
+#include "bind/count.h"
 #include "bind/dims_method.h"
 #include "bind/sparse.h"
 #include "cuda/index/places.h"
@@ -183,6 +184,8 @@ Tensor full_to(const FactoryOptions& options, const Dims& size, Scalar value,
 
 Tensor arange_to(const FactoryOptions& options, Scalar start, Scalar end, Scalar step,
                  const OptionalTensor& out) {
+  for (const Scalar& number : {start, end, step})
+    check(!number.is_complex(), "arange: expected real numbers, got a complex one.");
   bool is_integral = start.is_integral() && end.is_integral() && step.is_integral();
   DType dtype =
       chosen_dtype("arange", options, out, is_integral ? DType::Int64 : get_default_dtype());
@@ -209,53 +212,41 @@ Tensor logspace_to(const FactoryOptions& options, const Operand& from, const Ope
   return into_out("logspace", logspace(start, end, steps, base, dtype, options.place()), out);
 }
 
-Tensor eye_to(const FactoryOptions& options, int64_t n, std::optional<int64_t> m,
+Tensor eye_to(const FactoryOptions& options, Count n, std::optional<Count> m,
               const OptionalTensor& out) {
   DType type = chosen_dtype("eye", options, out, get_default_dtype());
   return into_out("eye", eye(n, m.value_or(n), type, options.place()), out);
 }
 
 void bind_ranges(nb::module_& m) {
-  def_factory(m, "arange", &arange_from_0, "", "end"_a, nb::kw_only(), FACULA_OUT);
+  def_factory(m, "arange", &arange_from_0, "", "end"_a, nb::kw_only(), "out"_or_none);
   def_factory(m, "arange", &arange_to, R"(The numbers from start (0) to before end by step (1).
-
-Args:
     start: the first number.
     end: the end, which is not reached.
     step: the distance of the numbers; it may be negative.
     out: where to put the result.
-
-Example:
     >>> facula.arange(1, 2.5, 0.5)
-    tensor([1.0000, 1.5000, 2.0000]))",
-              "start"_a, "end"_a, "step"_a = Scalar(1), nb::kw_only(), FACULA_OUT);
+    tensor([1.0000, 1.5000, 2.0000]))"_doc,
+              "start"_a, "end"_a, "step"_a = Scalar(1), nb::kw_only(), "out"_or_none);
   def_factory(m, "linspace", &linspace_to,
               R"(``steps`` numbers at equal distances from start to end, both included.
-
-Args:
     start: the first number.
     end: the last number.
     steps: how many numbers are wanted.
     out: where to put the result.
-
-Example:
     >>> facula.linspace(0, 1, 3)
-    tensor([0.0000, 0.5000, 1.0000]))",
-              "start"_a, "end"_a, "steps"_a, nb::kw_only(), FACULA_OUT);
+    tensor([0.0000, 0.5000, 1.0000]))"_doc,
+              "start"_a, "end"_a, "steps"_a, nb::kw_only(), "out"_or_none);
   def_factory(m, "logspace", &logspace_to,
               R"(Powers of ``base`` with exponents at equal distances from start to end.
-
-Args:
     start: the first exponent.
     end: the last exponent.
     steps: how many numbers are wanted.
     base: what is raised to the exponents.
     out: where to put the result.
-
-Example:
     >>> facula.logspace(0, 2, 3)
-    tensor([  1.,  10., 100.]))",
-              "start"_a, "end"_a, "steps"_a, "base"_a = 10.0, nb::kw_only(), FACULA_OUT);
+    tensor([  1.,  10., 100.]))"_doc,
+              "start"_a, "end"_a, "steps"_a, "base"_a = 10.0, nb::kw_only(), "out"_or_none);
 }
 
 // The shape is f(2, 3), f((2, 3)) or f(size=(2, 3)).
@@ -282,7 +273,7 @@ void def_sized(nb::module_& m, const char* name, Make make, const char* doc,
         Tensor made = make(sizes, type, device_or_default(device), format, out);
         return with_grad(pinned_if(pin_memory && !out.defined(), made), requires_grad);
       },
-      "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), FACULA_OUT, FACULA_FACTORY_ARGUMENTS,
+      "args"_a, nb::kw_only(), "size"_or_none, "out"_or_none, FACULA_FACTORY_ARGUMENTS,
       "memory_format"_a = MemoryFormat::Contiguous,
       factory_doc(doc, "    memory_format: the order of the elements in memory.\n").c_str());
 }
@@ -306,65 +297,45 @@ void bind_sized(nb::module_& m) {
         return out;
       },
       R"(A tensor whose memory is as it comes.
-
-Args:
     args: the shape, as ints or as one tuple of ints.
     size: the shape, given by name.
     out: where to put the result.
-
-Example:
     >>> facula.empty(2, 3).shape
-    torch.Size([2, 3]))",
+    torch.Size([2, 3]))"_doc,
       /*has_sparse=*/true);
   def_sized(m, "zeros", filled_with("zeros", 0),
             R"(A tensor of zeros.
-
-Args:
     args: the shape, as ints or as one tuple of ints.
     size: the shape, given by name.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(2)
-    tensor([0., 0.]))",
+    tensor([0., 0.]))"_doc,
             /*has_sparse=*/true);
   def_sized(m, "ones", filled_with("ones", 1),
             R"(A tensor of ones.
-
-Args:
     args: the shape, as ints or as one tuple of ints.
     size: the shape, given by name.
     out: where to put the result.
-
-Example:
     >>> facula.ones(2, dtype=facula.int64)
-    tensor([1, 1]))");
+    tensor([1, 1]))"_doc);
 }
 
 void bind_others(nb::module_& m) {
   def_factory(m, "full", &full_to, R"(A tensor filled with one value, whose type it takes.
-
-Args:
     size: the shape.
     fill_value: the value of all elements.
     out: where to put the result.
-
-Example:
     >>> facula.full((2,), 7)
-    tensor([7, 7]))",
-              "size"_a, "fill_value"_a, nb::kw_only(), FACULA_OUT);
+    tensor([7, 7]))"_doc,
+              "size"_a, "fill_value"_a, nb::kw_only(), "out"_or_none);
   def_factory(m, "eye", &eye_to, R"(A matrix with ones on the diagonal and zeros elsewhere.
-
-Args:
     n: the number of rows.
     m: the number of columns; by default that of the rows.
     out: where to put the result.
-
-Example:
     >>> facula.eye(2)
     tensor([[1., 0.],
-            [0., 1.]]))",
-              "n"_a, "m"_a.none() = nb::none(), nb::kw_only(), FACULA_OUT);
+            [0., 1.]]))"_doc,
+              "n"_a, "m"_or_none, nb::kw_only(), "out"_or_none);
   m.def(
       "scalar_tensor",
       [](Scalar s, std::optional<DType> dtype, std::optional<DeviceArg> device,
@@ -373,18 +344,14 @@ Example:
         check_number("scalar_tensor", s, type);
         return with_grad(scalar_tensor(s, type, device_or_default(device)), requires_grad);
       },
-      "s"_a, nb::kw_only(), "dtype"_a.none() = nb::none(), "device"_a.none() = nb::none(),
-      "requires_grad"_a = false, R"(A 0-d tensor.
-
-Args:
+      "s"_a, nb::kw_only(), "dtype"_or_none, "device"_or_none, "requires_grad"_a = false,
+      R"(A 0-d tensor.
     s: the value of the result.
     dtype: the dtype of the result; None for the default dtype.
     device: where the result is made; None for the default device.
     requires_grad: whether operations on the result are recorded.
-
-Example:
     >>> facula.scalar_tensor(2)
-    tensor(2.))");
+    tensor(2.))"_doc);
   m.def(
       "empty_strided",
       [](const IntList& size, const IntList& stride, std::optional<DType> dtype, nb::handle layout,
@@ -394,18 +361,13 @@ Example:
                                     device_or_default(device));
         return with_grad(pinned_if(pin_memory, made), requires_grad);
       },
-      "size"_a, "stride"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
-      "layout"_a.none() = nb::none(), "device"_a.none() = nb::none(), "requires_grad"_a = false,
-      "pin_memory"_a = false,
+      "size"_a, "stride"_a, nb::kw_only(), "dtype"_or_none, "layout"_or_none, "device"_or_none,
+      "requires_grad"_a = false, "pin_memory"_a = false,
       factory_doc(R"(A tensor with the given strides, whose memory is as it comes.
-
-Args:
     size: the shape.
     stride: the distances of neighbours along each dimension, in elements.
-
-Example:
     >>> facula.empty_strided((2, 3), (1, 2)).stride()
-    (1, 2))")
+    (1, 2))"_doc)
           .c_str());
 }
 
@@ -419,41 +381,25 @@ void bind_like(nb::module_& m) {
   };
   def_like(m, "empty_like", leave,
            R"(A tensor of the form of the input, whose memory is as it comes.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
-
-Example:
     >>> facula.empty_like(facula.ones(2, 3)).shape
-    torch.Size([2, 3]))",
+    torch.Size([2, 3]))"_doc,
            nb::kw_only());
   def_like(m, "zeros_like", fill_with_0, R"(Zeros in the form of the input.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
-
-Example:
     >>> facula.zeros_like(facula.ones(2))
-    tensor([0., 0.]))",
+    tensor([0., 0.]))"_doc,
            nb::kw_only());
   def_like(m, "ones_like", fill_with_1, R"(Ones in the form of the input.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
-
-Example:
     >>> facula.ones_like(facula.zeros(2))
-    tensor([1., 1.]))",
+    tensor([1., 1.]))"_doc,
            nb::kw_only());
   def_like(m, "full_like", fill_with, R"(One value in the form of the input.
-
-Args:
     input: the tensor whose shape, dtype and device the result has.
     fill_value: the value of all elements.
-
-Example:
     >>> facula.full_like(facula.zeros(2), 3)
-    tensor([3., 3.]))",
+    tensor([3., 3.]))"_doc,
            "fill_value"_a, nb::kw_only());
 }
 
@@ -487,9 +433,8 @@ void def_new(const char* name, Make make, const char* sentence, const char* exam
         Tensor made = make(sizes, dtype.value_or(x.dtype()), device ? device->device : x.device());
         return with_grad(pinned_if(pin_memory, made), requires_grad);
       },
-      "args"_a, nb::kw_only(), "size"_a.none() = nb::none(), "dtype"_a.none() = nb::none(),
-      "device"_a.none() = nb::none(), "requires_grad"_a = false, "layout"_a.none() = nb::none(),
-      "pin_memory"_a = false, doc.c_str());
+      "args"_a, nb::kw_only(), "size"_or_none, "dtype"_or_none, "device"_or_none,
+      "requires_grad"_a = false, "layout"_or_none, "pin_memory"_a = false, doc.c_str());
 }
 
 void bind_new() {
@@ -514,9 +459,8 @@ void bind_new() {
             full(size, value, dtype.value_or(x.dtype()), device ? device->device : x.device());
         return with_grad(pinned_if(pin_memory, made), requires_grad);
       },
-      "size"_a, "fill_value"_a, nb::kw_only(), "dtype"_a.none() = nb::none(),
-      "device"_a.none() = nb::none(), "requires_grad"_a = false, "layout"_a.none() = nb::none(),
-      "pin_memory"_a = false,
+      "size"_a, "fill_value"_a, nb::kw_only(), "dtype"_or_none, "device"_or_none,
+      "requires_grad"_a = false, "layout"_or_none, "pin_memory"_a = false,
       new_doc("A tensor filled with one value, with the dtype and device of this one.",
               "    size: the shape.\n    fill_value: the value of all elements.\n",
               "    >>> facula.tensor([1, 2]).new_full((3,), 7)\n    tensor([7, 7, 7])")

@@ -9,6 +9,7 @@
 #include "cpu/shape/copy_line.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
+#include "tensor/format.h"
 
 namespace facula {
 
@@ -30,11 +31,15 @@ bool can_join_in(const Tensor& out, const Dims& sizes, DType dtype, const Tensor
          });
 }
 
-bool all_channels_last(const TensorList& tensors) {
-  for (const Tensor& x : tensors)
-    if (!is_skipped(x) && (x.is_contiguous() || !x.is_contiguous(MemoryFormat::ChannelsLast)))
-      return false;
-  return true;
+// The memory format that all of the tensors have, else contiguous.
+MemoryFormat joined_format(const TensorList& tensors) {
+  std::optional<MemoryFormat> format;
+  for (const Tensor& x : tensors) {
+    if (is_skipped(x)) continue;
+    if (!format) format = format_of(x);
+    if (*format != format_of(x)) return MemoryFormat::Contiguous;
+  }
+  return format.value_or(MemoryFormat::Contiguous);
 }
 
 // Lines of a tensor: its last dimensions, dense, one line a fixed step after the other.
@@ -140,10 +145,9 @@ Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
     sizes[dim] += x.size(dim);
   }
   DType dtype = joined_dtype(tensors);
-  MemoryFormat format = model->dim() == 4 && all_channels_last(tensors) ? MemoryFormat::ChannelsLast
-                                                                        : MemoryFormat::Contiguous;
-  Tensor y =
-      can_join_in(out, sizes, dtype, tensors) ? out : empty(sizes, dtype, model->device(), format);
+  Tensor y = can_join_in(out, sizes, dtype, tensors)
+                 ? out
+                 : empty(sizes, dtype, model->device(), joined_format(tensors));
   Dims lengths;
   {
     NoGradGuard guard;
@@ -179,6 +183,22 @@ Tensor cat(const TensorList& tensors, int64_t dim, const Tensor& out) {
   return y;
 }
 
+// A place for the tensors of a stack, in their memory format: as if they were joined along `dim`,
+// which is cut in two afterwards. Behind the last dimension there is none to join along.
+Tensor empty_stack(const TensorList& tensors, int64_t dim) {
+  const Tensor& x = tensors[0];
+  int64_t n = static_cast<int64_t>(tensors.size());
+  Dims sizes = x.sizes(), joined = x.sizes();
+  sizes.insert(dim, n);
+  DType dtype = joined_dtype(tensors);
+  if (dim == x.dim() || joined_format(tensors) == MemoryFormat::Contiguous)
+    return empty(sizes, dtype, x.device());
+  joined[dim] *= n;
+  Dims strides = channels_last_strides(joined);
+  strides.insert(dim, x.size(dim) * strides[dim]);
+  return empty_strided(sizes, strides, dtype, x.device());
+}
+
 Tensor stack(const TensorList& tensors, int64_t dim) {
   check(!tensors.empty(), "stack: expected at least one tensor.");
   dim = wrap_dim("stack", dim, tensors[0].dim() + 1);
@@ -191,7 +211,7 @@ Tensor stack(const TensorList& tensors, int64_t dim) {
     NoGradGuard guard;
     TensorList rows;
     for (const Tensor& x : tensors) rows.push_back(unsqueeze(x, dim));
-    y = cat(rows, dim);
+    y = cat(rows, dim, empty_stack(tensors, dim));
   }
   std::vector<DType> dtypes;
   for (const Tensor& x : tensors) dtypes.push_back(x.dtype());
@@ -342,35 +362,27 @@ void bind_joins(nb::module_& m) {
           TensorList parts = tensors_from("cat", tensors);
           return joined_into("cat", parts, cat(parts, dim, out.value_or(Tensor())), out);
         },
-        "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+        "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_or_none,
         R"(The tensors one after the other along a dimension.
-
-Args:
     tensors: a tuple or list of tensors.
     dim: the dimension to join along.
     out: where to put the result.
-
-Example:
     >>> facula.cat([facula.zeros(1), facula.ones(2)])
-    tensor([0., 1., 1.]))");
+    tensor([0., 1., 1.]))"_doc);
   m.def(
       "stack",
       [](nb::handle tensors, int64_t dim, const Out& out) {
         TensorList parts = tensors_from("stack", tensors);
         return joined_into("stack", parts, stack(parts, dim), out);
       },
-      "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_a.none() = nb::none(),
+      "tensors"_a, "dim"_a = 0, nb::kw_only(), "out"_or_none,
       R"(The tensors, all of one shape, along a new dimension.
-
-Args:
     tensors: a tuple or list of tensors.
     dim: the place of the new dimension.
     out: where to put the result.
-
-Example:
     >>> facula.stack([facula.tensor([1, 2]), facula.tensor([3, 4])])
     tensor([[1, 2],
-            [3, 4]]))");
+            [3, 4]]))"_doc);
 }
 
 }  // namespace
@@ -378,14 +390,10 @@ Example:
 FACULA_BINDINGS {
   bind_joins(m);
   const char* flip_doc = R"(A copy with the order of elements reversed along ``dims``.
-
-Args:
     input: any tensor.
     dims: the dimensions to reverse.
-
-Example:
     >>> facula.tensor([1, 2, 3]).flip(0)
-    tensor([3, 2, 1]))";
+    tensor([3, 2, 1]))"_doc;
   m.def("flip", with_lists(&flip), "input"_a, "dims"_a, flip_doc);
   def_dims_method("flip", "dims", &flip, flip_doc);
   def_op(
@@ -393,38 +401,26 @@ Example:
       [](const Tensor& x, const Dims& shifts, std::optional<Dims> dims) {
         return roll(x, shifts, dims.value_or(Dims{}));
       },
-      "shifts"_a, "dims"_a.none() = nb::none(),
+      "shifts"_a, "dims"_or_none,
       R"(A copy with elements shifted along dimensions; what leaves at the end enters at the beginning.
-
-Args:
     input: any tensor.
     shifts: the number of places to shift by, one for each dimension.
     dims: the dimensions to shift along; without them, the flattened elements are shifted.
-
-Example:
     >>> facula.tensor([1, 2, 3]).roll(1)
-    tensor([3, 1, 2]))");
+    tensor([3, 1, 2]))"_doc);
   def_dims_method("repeat", "repeats", &repeat,
                   R"(Copies of the tensor along each dimension.
-
-Args:
     repeats: the number of copies along each dimension; the last one is that of the last dimension.
-
-Example:
     >>> facula.tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]]))");
+            [1, 2, 1, 2]]))"_doc);
   const char* tile_doc =
       R"(Copies of the tensor along each dimension; counts missing at the front are 1.
-
-Args:
     input: any tensor.
     dims: the number of copies along each dimension.
-
-Example:
     >>> facula.tile(facula.tensor([[1], [2]]), (2,))
     tensor([[1, 1],
-            [2, 2]]))";
+            [2, 2]]))"_doc;
   m.def("tile", with_lists(&tile), "input"_a, "dims"_a, tile_doc);
   def_dims_method("tile", "dims", &tile, tile_doc);
 }

@@ -90,22 +90,14 @@ Tensor view_dtype(const Tensor& x, DType dtype) {
 FACULA_BINDINGS {
   def_op(m, "view_as_real", &view_as_real,
          R"(A view of complex numbers as pairs of real ones, along a new last dimension.
-
-Args:
     input: a complex tensor.
-
-Example:
     >>> facula.view_as_real(facula.tensor([1 + 2j]))
-    tensor([[1., 2.]]))");
+    tensor([[1., 2.]]))"_doc);
   def_op(m, "view_as_complex", &view_as_complex,
          R"(A view of pairs of numbers along the last dimension as complex numbers.
-
-Args:
     input: a real tensor whose last dimension has size 2.
-
-Example:
     >>> facula.view_as_complex(facula.tensor([[1.0, 2.0]]))
-    tensor([1.+2.j]))");
+    tensor([1.+2.j]))"_doc);
 }
 
 }  // namespace facula

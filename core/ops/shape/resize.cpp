@@ -1,6 +1,7 @@
 // Other shapes for a tensor itself.
 #include "bind/bind.h"
 #include "ops/ops.h"
+#include "tensor/format.h"
 
 namespace facula {
 
@@ -23,13 +24,6 @@ void resize_(const Tensor& x, const Dims& sizes) {
 namespace {
 
 using Format = std::optional<MemoryFormat>;
-
-// The format that x has in memory; contiguous where it is none of them.
-MemoryFormat suggested_format(const Tensor& x) {
-  for (MemoryFormat format : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
-    if (!x.is_contiguous() && x.is_contiguous(format)) return format;
-  return MemoryFormat::Contiguous;
-}
 
 Tensor resized(const char* op, const Tensor& x, const Dims& sizes, Format format) {
   check(!x.requires_grad(), op, ": a tensor that requires grad cannot be resized.");
@@ -54,33 +48,24 @@ FACULA_BINDINGS {
         Dims sizes = dims_from_args("resize_", size);
         return told_as("resize_", [&] { return resized("resize_", x, sizes, format); });
       },
-      "size"_a, nb::kw_only(), "memory_format"_a.none() = nb::none(),
+      "size"_a, nb::kw_only(), "memory_format"_or_none,
       R"(Gives the tensor itself another shape; its storage grows where it must.
-
-Args:
     size: the new shape, as ints or as one tuple of ints.
     memory_format: the order of the elements in memory; None for that of the dimensions.
-
-Example:
     >>> facula.tensor([1, 2, 3, 4]).resize_(2, 2)
     tensor([[1, 2],
-            [3, 4]]))");
+            [3, 4]]))"_doc);
   auto resize_as = [](Tensor x, const Tensor& other, Format format) {
-    if (format == MemoryFormat::Preserve) format = suggested_format(other);
+    if (format == MemoryFormat::Preserve) format = format_of(other);
     return resized("resize_as_", x, other.sizes(), format);
   };
-  def_op(m, "resize_as_", resize_as, "the_template"_a, nb::kw_only(),
-         "memory_format"_a.none() = nb::none(),
+  def_op(m, "resize_as_", resize_as, "the_template"_a, nb::kw_only(), "memory_format"_or_none,
          R"(Gives a tensor the shape of another one; its storage grows where it must.
-
-Args:
     input: what is changed.
     the_template: the tensor whose shape is taken.
     memory_format: the order of the elements in memory; None for that of the dimensions.
-
-Example:
     >>> facula.resize_as_(facula.zeros(4), facula.zeros(2, 2)).shape
-    torch.Size([2, 2]))");
+    torch.Size([2, 2]))"_doc);
 }
 
 }  // namespace facula

@@ -4,6 +4,7 @@
 
 #include "autograd/node.h"
 #include "base/parallel.h"
+#include "bind/count.h"
 #include "bind/dims_method.h"
 #include "cuda/index/places.h"
 #include "ops/ops.h"
@@ -189,27 +190,19 @@ namespace {
 void bind_views(nb::module_& m) {
   def_op(m, "flatten", &flatten, "start_dim"_a = 0, "end_dim"_a = -1,
          R"(Joins the dimensions start_dim to end_dim into one; a view where strides allow.
-
-Args:
     input: any tensor.
     start_dim: the first dimension to join.
     end_dim: the last dimension to join.
-
-Example:
     >>> facula.zeros(2, 3, 4).flatten(1).shape
-    torch.Size([2, 12]))");
+    torch.Size([2, 12]))"_doc);
   for (const char* name : {"movedim", "moveaxis"}) {
     def_op(m, name, with_lists(&movedim), "source"_a, "destination"_a,
            R"(A view with the dimensions ``source`` moved to the places ``destination``.
-
-Args:
     input: any tensor.
     source: the dimensions to move, an int or several.
     destination: the places in the result, one for each dimension that moves.
-
-Example:
     >>> facula.zeros(2, 3, 4).movedim(0, -1).shape
-    torch.Size([3, 4, 2]))");
+    torch.Size([3, 4, 2]))"_doc);
     def_op(
         m, name,
         [](const Tensor& x, int64_t source, int64_t destination) {
@@ -219,74 +212,56 @@ Example:
   }
   def_op(m, "diagonal", &diagonal, "offset"_a = 0, "dim1"_a = 0, "dim2"_a = 1,
          R"(A view of the diagonal of dimensions dim1 and dim2, as the last dimension.
-
-Args:
     input: a tensor of at least two dimensions.
     offset: which diagonal: 0 for the main one, above it if positive, below it if negative.
     dim1: the dimension of rows.
     dim2: the dimension of columns.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).diagonal()
-    tensor([1, 4]))");
+    tensor([1, 4]))"_doc);
   def_method(
       "unfold", &unfold, "dimension"_a, "size"_a, "step"_a,
       R"(A view of all windows of ``size`` along a dimension, ``step`` apart; windows are the last dimension.
-
-Args:
     dimension: the dimension to slide along.
     size: the length of a window.
     step: the distance of the windows.
-
-Example:
     >>> facula.tensor([1, 2, 3, 4]).unfold(0, 2, 1)
     tensor([[1, 2],
             [2, 3],
-            [3, 4]]))");
+            [3, 4]]))"_doc);
 }
 
 }  // namespace
 
 FACULA_BINDINGS {
   bind_views(m);
-  def_op_out(m, "tril", &tril, "diagonal"_a = 0,
+  Tensor (*lower)(const Tensor&, Count) = [](const Tensor& x, Count d) { return tril(x, d); };
+  Tensor (*upper)(const Tensor&, Count) = [](const Tensor& x, Count d) { return triu(x, d); };
+  def_op_out(m, "tril", lower, "diagonal"_a = 0,
              R"(The lower triangle of matrices, zeros elsewhere.
-
-Args:
     input: a matrix or a batch of matrices.
     diagonal: the last diagonal that is kept, 0 for the main one.
     out: where to put the result.
-
-Example:
     >>> facula.ones(2, 2).tril()
     tensor([[1., 0.],
-            [1., 1.]]))");
-  def_op_out(m, "triu", &triu, "diagonal"_a = 0,
+            [1., 1.]]))"_doc);
+  def_op_out(m, "triu", upper, "diagonal"_a = 0,
              R"(The upper triangle of matrices, zeros elsewhere.
-
-Args:
     input: a matrix or a batch of matrices.
     diagonal: the first diagonal that is kept, 0 for the main one.
     out: where to put the result.
-
-Example:
     >>> facula.ones(2, 2).triu()
     tensor([[1., 1.],
-            [0., 1.]]))");
-  def_in_place("tril", "tril_", &tril, "diagonal"_a = 0);
-  def_in_place("triu", "triu_", &triu, "diagonal"_a = 0);
+            [0., 1.]]))"_doc);
+  def_in_place("tril", "tril_", lower, "diagonal"_a = 0);
+  def_in_place("triu", "triu_", upper, "diagonal"_a = 0);
   def_op_out(m, "diag", &diag, "diagonal"_a = 0,
              R"(The diagonal of a matrix, or a matrix with the given diagonal.
-
-Args:
     input: a matrix, or a vector.
     diagonal: which diagonal: 0 for the main one, above it if positive, below it if negative.
     out: where to put the result.
-
-Example:
     >>> facula.diag(facula.tensor([1, 2]))
     tensor([[1, 0],
-            [0, 2]]))");
+            [0, 2]]))"_doc);
 }
 
 }  // namespace facula

@@ -91,49 +91,29 @@ Tensor channel_shuffle(const Tensor& x, int64_t groups) {
 FACULA_BINDINGS {
   m.def("pixel_shuffle", &pixel_shuffle, "input"_a, "upscale_factor"_a,
         R"(Elements of channels as pixels: ``(*, C * r * r, H, W)`` to ``(*, C, H * r, W * r)``.
-
-Args:
     input: images with a multiple of ``r * r`` channels.
     upscale_factor: how much larger an image becomes, r.
-
-Example:
     >>> facula.pixel_shuffle(facula.arange(4.0).reshape(4, 1, 1), 2)
     tensor([[[0., 1.],
-             [2., 3.]]])
-)");
+             [2., 3.]]]))"_doc);
   m.def("pixel_unshuffle", &pixel_unshuffle, "input"_a, "downscale_factor"_a,
         R"(Pixels as channels: ``(*, C, H * r, W * r)`` to ``(*, C * r * r, H, W)``.
-
-Args:
     input: images whose height and width are multiples of r.
     downscale_factor: how much smaller an image becomes, r.
-
-Example:
     >>> facula.pixel_unshuffle(facula.arange(4.0).reshape(1, 2, 2), 2).flatten()
-    tensor([0., 1., 2., 3.])
-)");
+    tensor([0., 1., 2., 3.]))"_doc);
   m.def("channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
         R"(Channels in the order of their place in a group: ``(N, C, *)`` to ``(N, C, *)``.
-
-Args:
     input: images.
     groups: the number of groups, which divides that of the channels.
-
-Example:
     >>> facula.channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
-)");
+    tensor([0, 2, 1, 3]))"_doc);
   m.def("native_channel_shuffle", &channel_shuffle, "input"_a, "groups"_a,
         R"(Another name of :func:`channel_shuffle`.
-
-Args:
     input: images.
     groups: the number of groups, which divides that of the channels.
-
-Example:
     >>> facula.native_channel_shuffle(facula.arange(4).reshape(1, 4, 1, 1), 2).flatten()
-    tensor([0, 2, 1, 3])
-)");
+    tensor([0, 2, 1, 3]))"_doc);
 }
 
 }  // namespace facula

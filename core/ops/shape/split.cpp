@@ -69,7 +69,8 @@ void check_sizes(const char* op, const Tensor& x, const Dims& split_sizes, int64
     total += std::min(size, x.size(dim) + 1 - std::min(total, x.size(dim)));
   }
   check(total == x.size(dim), op, ": expected sizes that add up to ", x.size(dim),
-        ", the size of dimension ", dim, ", got ", split_sizes, ".");
+        ", the size of dimension ", dim, ", got ", split_sizes,
+        ". (split_with_sizes expects split_sizes to sum exactly to the size of the dimension)");
 }
 
 // The sizes of `chunks` pieces; wraps dim.
@@ -160,45 +161,31 @@ void bind_unsafe(nb::module_& m) {
 
 The pieces share memory, and backward does not see such writes: use one piece or the input, not
 both.
-
-Args:
     tensor: what is cut.
     split_size_or_sections: the size of all pieces, or a size for each.
     dim: the dimension to cut along.
-
-Example:
     >>> facula.unsafe_split(facula.tensor([1, 2, 3]), 2)
-    (tensor([1, 2]), tensor([3])))");
+    (tensor([1, 2]), tensor([3])))"_doc);
   def_method(
       "unsafe_split", &split_any<Pieces::Unsafe>, "split_size"_a, "dim"_a = 0,
       R"(Pieces as split() gives them, each of which may be written to while gradients are recorded.
-
-Args:
     split_size: the size of all pieces, or a size for each.
-    dim: the dimension to cut along.)");
+    dim: the dimension to cut along.)"_doc);
   def_op(m, "unsafe_split_with_sizes", &split_sizes<Pieces::Unsafe>, "split_sizes"_a, "dim"_a = 0,
          R"(Pieces of the given sizes, each of which may be written to as those of unsafe_split().
-
-Args:
     input: what is cut.
     split_sizes: the sizes of the pieces.
     dim: the dimension to cut along.
-
-Example:
     >>> facula.unsafe_split_with_sizes(facula.tensor([1, 2, 3]), [1, 2])
-    (tensor([1]), tensor([2, 3])))");
+    (tensor([1]), tensor([2, 3])))"_doc);
   def_op(
       m, "unsafe_chunk", &chunks<Pieces::Unsafe>, "chunks"_a, "dim"_a = 0,
       R"(Pieces as chunk() gives them, each of which may be written to as those of unsafe_split().
-
-Args:
     input: what is cut.
     chunks: the number of pieces.
     dim: the dimension to cut along.
-
-Example:
     >>> facula.unsafe_chunk(facula.tensor([1, 2, 3]), 2)
-    (tensor([1, 2]), tensor([3])))");
+    (tensor([1, 2]), tensor([3])))"_doc);
 }
 
 }  // namespace
@@ -209,55 +196,37 @@ FACULA_BINDINGS {
   };
   m.def("split", split_tensor, "tensor"_a, "split_size_or_sections"_a, "dim"_a = 0,
         R"(Views of pieces along a dimension: all of one size, or of the sizes given.
-
-Args:
     tensor: what is cut.
     split_size_or_sections: the size of all pieces, or a size for each.
     dim: the dimension to cut along.
-
-Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).split(2)]
-    [[1, 2], [3]])");
+    [[1, 2], [3]])"_doc);
   def_method("split", split_tensor, "split_size"_a, "dim"_a = 0,
              R"(Views of pieces along a dimension: all of one size, or of the sizes given.
-
-Args:
     split_size: the size of all pieces, or a size for each.
-    dim: the dimension to cut along.)");
+    dim: the dimension to cut along.)"_doc);
   bind_unsafe(m);
   def_op(m, "split_with_sizes", &split_sizes<Pieces::Views>, "split_sizes"_a, "dim"_a = 0,
          R"(Views of pieces of the given sizes along a dimension.
-
-Args:
     input: what is cut.
     split_sizes: the sizes of the pieces.
     dim: the dimension to cut along.
-
-Example:
     >>> facula.split_with_sizes(facula.tensor([1, 2, 3]), [1, 2])
-    (tensor([1]), tensor([2, 3])))");
+    (tensor([1]), tensor([2, 3])))"_doc);
   def_op(m, "chunk", &chunks<Pieces::Views>, "chunks"_a, "dim"_a = 0,
          R"(Views of ``chunks`` pieces along a dimension; the last may be smaller.
-
-Args:
     input: what is cut.
     chunks: the number of pieces.
     dim: the dimension to cut along.
-
-Example:
     >>> [p.tolist() for p in facula.tensor([1, 2, 3]).chunk(2)]
-    [[1, 2], [3]])");
+    [[1, 2], [3]])"_doc);
   def_op(
       m, "unbind", [](const Tensor& x, int64_t dim) { return as_tuple(unbind(x, dim)); },
       "dim"_a = 0, R"(Views of all slices along a dimension, which is dropped.
-
-Args:
     input: what is cut.
     dim: the dimension to cut along, which the slices do not have.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).unbind()
-    (tensor([1, 2]), tensor([3, 4])))");
+    (tensor([1, 2]), tensor([3, 4])))"_doc);
 }
 
 }  // namespace facula

@@ -2,6 +2,7 @@
 
 #include "autograd/node.h"
 #include "base/integers.h"
+#include "bind/count.h"
 #include "bind/dims_method.h"
 #include "ops/ops.h"
 #include "ops/shape/view_in_place.h"
@@ -25,7 +26,8 @@ Dims infer_size(const char* op, Dims sizes, int64_t numel) {
   int unknown = -1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
-      check(unknown < 0, op, ": expected at most one -1 in the shape, got ", sizes, ".");
+      check(unknown < 0, op, ": expected at most one -1 in the shape, got ", sizes,
+            ". (only one dimension can be inferred)");
       unknown = static_cast<int>(i);
     } else {
       check(sizes[i] >= 0, op, ": invalid shape dimension ", sizes[i], " in ", sizes, ".");
@@ -314,42 +316,30 @@ void bind_in_place() {
 
 void bind_sizes(nb::module_& m) {
   const char* doc = R"(Another shape; a view where strides allow, else a copy.
-
-Args:
     input: any tensor.
     shape: the new shape; one size may be -1, which is what the others leave.
-
-Example:
     >>> facula.tensor([1, 2, 3, 4]).reshape(2, -1)
     tensor([[1, 2],
-            [3, 4]]))";
+            [3, 4]]))"_doc;
   m.def("reshape", with_lists(&reshape), "input"_a, "shape"_a, doc);
   def_dims_method("reshape", "shape", &reshape, doc);
   def_dims_method("expand", "size", &expand,
                   R"(A view with dimensions of size 1 repeated, without a copy.
-
-Args:
     size: the new shape; -1 leaves a dimension as it is.
-
-Example:
     >>> facula.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
-            [2, 2, 2]]))");
+            [2, 2, 2]]))"_doc);
   def_op(
       m, "broadcast_to",
       [](const Tensor& x, const IntList& size) {
         return told_as("broadcast_to", [&] { return expand(x, size); });
       },
       "size"_a, R"(The view expanded to a larger shape.
-
-Args:
     input: any tensor.
     size: the shape of the view.
-
-Example:
     >>> facula.broadcast_to(facula.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
-            [1, 2]]))");
+            [1, 2]]))"_doc);
   def_method(
       "sum_to_size",
       [](const Tensor& x, const nb::args& args) {
@@ -357,84 +347,56 @@ Example:
         return size.empty() ? sum(x) : sum_to_size(x, size);
       },
       R"(Sums the dimensions along which a tensor of a smaller shape was broadcast to this one.
-
-Args:
     args: the smaller shape, as ints or as one tuple of ints.
-
-Example:
     >>> facula.ones(2, 3).sum_to_size(1, 3)
-    tensor([[2., 2., 2.]]))");
+    tensor([[2., 2., 2.]]))"_doc);
 }
 
 void bind_sizes_of_others() {
   def_method(
       "view_as", [](const Tensor& x, const Tensor& other) { return view(x, other.sizes()); },
       "other"_a, R"(The view with the shape of another tensor.
-
-Args:
     other: the tensor whose shape is taken.
-
-Example:
     >>> facula.arange(4).view_as(facula.zeros(2, 2))
     tensor([[0, 1],
-            [2, 3]]))");
+            [2, 3]]))"_doc);
   def_method(
       "reshape_as", [](const Tensor& x, const Tensor& other) { return reshape(x, other.sizes()); },
       "other"_a, R"(The tensor in the shape of another one; a view where strides allow, else a copy.
-
-Args:
     other: the tensor whose shape is taken.
-
-Example:
     >>> facula.arange(4).reshape_as(facula.zeros(2, 2))
     tensor([[0, 1],
-            [2, 3]]))");
+            [2, 3]]))"_doc);
   def_method(
       "expand_as", [](const Tensor& x, const Tensor& other) { return expand(x, other.sizes()); },
       "other"_a,
       R"(A view with dimensions of size 1 repeated, so that it has the shape of another tensor.
-
-Args:
     other: the tensor whose shape is taken.
-
-Example:
     >>> facula.tensor([1, 2]).expand_as(facula.zeros(2, 2))
     tensor([[1, 2],
-            [1, 2]]))");
+            [1, 2]]))"_doc);
 }
 
 void bind_dims(nb::module_& m) {
   const char* doc = R"(The view with its dimensions in another order.
-
-Args:
     input: any tensor.
     dims: the dimensions of the input in the order of the result.
-
-Example:
     >>> facula.zeros(2, 3, 4).permute(2, 0, 1).shape
-    torch.Size([4, 2, 3]))";
+    torch.Size([4, 2, 3]))"_doc;
   m.def("permute", with_lists(&permute), "input"_a, "dims"_a, doc);
   def_dims_method("permute", "dims", &permute, doc);
   def_op(m, "transpose", &transpose, "dim0"_a, "dim1"_a, R"(The view with two dimensions swapped.
-
-Args:
     input: any tensor.
     dim0: one of the dimensions to swap.
     dim1: the other dimension to swap.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).transpose(0, 1)
     tensor([[1, 3],
-            [2, 4]]))");
+            [2, 4]]))"_doc);
   def_op(m, "t", &t, R"(The transpose of a matrix, a view; a vector or a number itself.
-
-Args:
     input: a tensor of at most two dimensions.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).t()
     tensor([[1, 3],
-            [2, 4]]))");
+            [2, 4]]))"_doc);
   def_op(
       m, "adjoint",
       [](const Tensor& x) {
@@ -442,34 +404,22 @@ Example:
         return conj_view(x.dim() == 0 ? x : transpose(x, -2, -1));
       },
       R"(The conjugate transpose of the last two dimensions.
-
-Args:
     input: a matrix or a batch of matrices.
-
-Example:
     >>> facula.tensor([[1j, 2]]).adjoint()
     tensor([[0.-1.j],
-            [2.-0.j]]))");
+            [2.-0.j]]))"_doc);
   def_op(m, "unsqueeze", &unsqueeze, "dim"_a, R"(The view with a new dimension of size 1.
-
-Args:
     input: any tensor.
     dim: where the new dimension stands in the result.
-
-Example:
     >>> facula.zeros(2, 3).unsqueeze(1).shape
-    torch.Size([2, 1, 3]))");
+    torch.Size([2, 1, 3]))"_doc);
   def_op(
       m, "squeeze", [](const Tensor& x) { return squeeze(x); },
       R"(The view without dimensions of size 1.
-
-Args:
     input: any tensor.
     dim: the dimensions to drop where they have size 1; without it, all of them.
-
-Example:
     >>> facula.zeros(1, 2, 1).squeeze().shape
-    torch.Size([2]))");
+    torch.Size([2]))"_doc);
   def_op(
       m, "squeeze", [](const Tensor& x, int64_t dim) { return squeeze(x, dim); }, "dim"_a);
   def_op(
@@ -483,16 +433,13 @@ FACULA_BINDINGS {
   bind_sizes_of_others();
   bind_dims(m);
   bind_in_place();
-  def_op(m, "select", &select, "dim"_a, "index"_a, R"(The view of one slice along a dimension.
-
-Args:
+  auto select_at = [](const Tensor& x, int64_t dim, Count index) { return select(x, dim, index); };
+  def_op(m, "select", select_at, "dim"_a, "index"_a, R"(The view of one slice along a dimension.
     input: any tensor.
     dim: the dimension, which the view does not have.
     index: where the slice lies along the dimension.
-
-Example:
     >>> facula.tensor([[1, 2], [3, 4]]).select(0, 1)
-    tensor([3, 4]))");
+    tensor([3, 4]))"_doc);
   def_op(
       m, "narrow",
       [](const Tensor& x, int64_t dim, const Tensor& start, int64_t length) {
@@ -501,25 +448,17 @@ Example:
         return narrow(x, dim, item(start).to_int(), length);
       },
       "dim"_a, "start"_a, "length"_a, R"(The view of some slices along a dimension.
-
-Args:
     input: any tensor.
     dim: the dimension to narrow.
     start: the first slice.
     length: the number of slices.
-
-Example:
     >>> facula.tensor([1, 2, 3, 4]).narrow(0, 1, 2)
-    tensor([2, 3]))");
+    tensor([2, 3]))"_doc);
   def_op(m, "narrow", &narrow, "dim"_a, "start"_a, "length"_a);
   def_op(m, "detach", &detach, R"(The tensor without its history, over the same memory.
-
-Args:
     input: any tensor.
-
-Example:
     >>> facula.ones(2, requires_grad=True).detach().requires_grad
-    False)");
+    False)"_doc);
 }
 
 }  // namespace facula

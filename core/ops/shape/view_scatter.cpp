@@ -100,36 +100,26 @@ Tensor as_strided_scatter(const Tensor& x, const Tensor& src, const Dims& sizes,
 FACULA_BINDINGS {
   def_op(m, "diagonal_scatter", &diagonal_scatter, "src"_a, "offset"_a = 0, "dim1"_a = 0,
          "dim2"_a = 1, R"(A copy with ``src`` as its diagonal.
-
-Args:
     input: what is copied.
     src: what takes the place of a part of the copy.
     offset: which diagonal: 0 for the main one, above it if positive, below it if negative.
     dim1: the dimension of rows.
     dim2: the dimension of columns.
-
-Example:
     >>> facula.zeros(2, 2).diagonal_scatter(facula.tensor([1., 2.]))
     tensor([[1., 0.],
-            [0., 2.]]))");
+            [0., 2.]]))"_doc);
   def_op(m, "select_scatter", &select_scatter, "src"_a, "dim"_a, "index"_a,
          R"(A copy with ``src`` in place of the slice at ``index``.
-
-Args:
     input: what is copied.
     src: what takes the place of a part of the copy.
     dim: the dimension of the slice.
     index: where the slice lies along the dimension.
-
-Example:
     >>> facula.zeros(2, 2).select_scatter(facula.ones(2), 0, 1)
     tensor([[0., 0.],
-            [1., 1.]]))");
-  def_op_out(m, "slice_scatter", &slice_scatter, "src"_a, "dim"_a = 0,
-             "start"_a.none() = nb::none(), "end"_a.none() = nb::none(), "step"_a = 1,
+            [1., 1.]]))"_doc);
+  def_op_out(m, "slice_scatter", &slice_scatter, "src"_a, "dim"_a = 0, "start"_or_none,
+             "end"_or_none, "step"_a = 1,
              R"(A copy with ``src`` in place of the slices from ``start`` to ``end``.
-
-Args:
     input: what is copied.
     src: what takes the place of a part of the copy.
     dim: the dimension of the slices.
@@ -137,24 +127,18 @@ Args:
     end: the slice before which to stop.
     step: the distance of the slices.
     out: where to put the result.
-
-Example:
     >>> facula.zeros(4).slice_scatter(facula.ones(2), start=1, end=3)
-    tensor([0., 1., 1., 0.]))");
+    tensor([0., 1., 1., 0.]))"_doc);
   def_op(m, "as_strided_scatter", with_lists(&as_strided_scatter), "src"_a, "size"_a, "stride"_a,
-         "storage_offset"_a.none() = nb::none(),
+         "storage_offset"_or_none,
          R"(A copy with ``src`` in place of the view that as_strided gives.
-
-Args:
     input: what is copied.
     src: what takes the place of a part of the copy.
     size: the shape of the view.
     stride: the strides of the view.
     storage_offset: where the view begins; by default where the input begins.
-
-Example:
     >>> facula.zeros(4).as_strided_scatter(facula.ones(2), (2,), (2,))
-    tensor([1., 0., 1., 0.]))");
+    tensor([1., 0., 1., 0.]))"_doc);
 }
 
 }  // namespace facula

@@ -110,11 +110,17 @@ class Check:
     def data_read(self, source: Tensor, data: Tensor) -> None:
         """``source.data`` was read."""
 
-    def batch_loaded(self, loader: Any, seconds: float) -> None:
+    def loader_used(self, loader: Any) -> None:
+        """A loader has given its first batch."""
+
+    def batch_loaded(self, loader: Any, batch: Any, seconds: float) -> None:
         """A loader has given a batch, for which the program waited."""
 
     def saved(self, value: Any, file: Any) -> None:
         """``save`` has written a value to a file."""
+
+    def loaded(self, value: Any) -> None:
+        """``load`` has read a value from a file."""
 
     def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
         """``load_state_dict`` has copied a state, or found that nothing fits."""

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import linecache
 import random
 import sys
+import textwrap
 import time
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any, ClassVar
 
 from facula import Tensor
+from facula._transform import tensors_in
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
 from facula.doctor._program import ByObject
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
+from facula.utils.data import RandomSampler
 
 
 class SortedBatches(Check):
@@ -59,40 +67,24 @@ class SortedBatches(Check):
             self.say(f"{n_single} of {n} batches had examples of one class only.", place)
 
 
-class _AtFirstBatch(Check):
-    """Looks at every loader once."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
-
-    def batch_loaded(self, loader: Any, seconds: float) -> None:
-        if loader not in self._known:
-            self._known.add(loader)
-            self.loader_used(loader)
-
-    def loader_used(self, loader: Any) -> None:
-        """Look at a loader that has given its first batch.
-
-        Args:
-            loader: the loader.
-        """
-        raise NotImplementedError
-
-
-class SharedGenerator(_AtFirstBatch):
-    """A dataset with a generator of its own that all workers have a copy of."""
+class SharedGenerator(Check):
+    """A generator that all workers have in the same state."""
 
     id = "F802"
     title = "the same random numbers in all workers"
     why = (
-        "Every worker has a copy of the dataset's generator in the same state: they all draw the "
-        "same augmentations, in every epoch again."
+        "Every worker has a generator in the same state: they all draw the same augmentations, in "
+        "every epoch again."
     )
     fix = "torch.rand(()), or a generator that worker_init_fn makes of torch.initial_seed()"
 
     def loader_used(self, loader: Any) -> None:
-        if loader.num_workers < 2 or loader.worker_init_fn is not None:
+        if loader.num_workers < 2:
+            return
+        if loader.worker_init_fn is not None:
+            seed = _seed_in(loader.worker_init_fn)
+            if seed is not None:
+                self.say(f"worker_init_fn seeds each of {loader.num_workers} workers with {seed}.")
             return
         numpy = sys.modules.get("numpy")
         kinds: tuple[type, ...] = (random.Random,)
@@ -107,22 +99,68 @@ class SharedGenerator(_AtFirstBatch):
                     )
 
 
-class TransformedTwice(_AtFirstBatch):
-    """A list of transforms that has the same conversion or normalisation twice."""
+def _seed_in(function: Any) -> int | None:
+    """The number that a function seeds a generator with; None if it depends on anything."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError, TypeError):  # a lambda within a call is no program by itself
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr in ("seed", "manual_seed") and len(node.args) == 1:
+            (seed,) = node.args
+            if isinstance(seed, ast.Constant) and isinstance(seed.value, int):
+                return seed.value
+    return None
+
+
+class TransformedTwice(Check):
+    """The same conversion or normalisation twice, in a list of transforms or after the loader."""
 
     id = "F803"
     title = "a transform applied twice"
     why = "Images that are scaled or normalised twice are nearly constant."
     fix = "Compose([ToTensor(), Normalize(mean, std)])  # each once"
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # The Normalize that the batches of a loader went through, and the images of the last one.
+        self._normalised: ByObject[Any, Any] = ByObject()
+        self._batch: tuple[Any, list[weakref.ref[Tensor]]] | None = None
+
+    def batch_loaded(self, loader: Any, batch: Any, seconds: float) -> None:
+        transform = self._normalised.get(loader)
+        if transform is not None:
+            images = [weakref.ref(x) for x in tensors_in([batch]) if x.dim() == 4]
+            self._batch = transform, images
+
+    def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
+        if self._batch is None or type(model).__name__ != "Normalize" or not args:
+            return
+        first, images = self._batch
+        # With other numbers it may be what undoes the first, for a picture.
+        is_same = _numbers(model) == _numbers(first)
+        if is_same and any(image() is args[0] for image in images):
+            self.say("the images of the loader are normalised by its dataset already.")
+
     def loader_used(self, loader: Any) -> None:
         for owner in _parts(loader.dataset):
-            names = [type(t).__name__ for t in _transforms(owner)]
+            transforms = _transforms(owner)
+            for transform in transforms:
+                if type(transform).__name__ == "Normalize":
+                    self._normalised[loader] = transform
+            names = [type(t).__name__ for t in transforms]
             for name in ("ToTensor", "Normalize"):
                 if names.count(name) > 1:
                     self.say(
                         f"the transforms of {type(loader.dataset).__name__} have {name} twice."
                     )
+
+
+def _numbers(normalize: Any) -> tuple[set[float], set[float]]:
+    """Mean and standard deviation, whether given once or for each channel."""
+    return set(normalize.mean), set(normalize.std)
 
 
 class UnscaledImages(Check):
@@ -185,7 +223,7 @@ class SlowLoading(Check):
         self._n = 0
         self._start = self._waited = 0.0
 
-    def batch_loaded(self, loader: Any, seconds: float) -> None:
+    def batch_loaded(self, loader: Any, batch: Any, seconds: float) -> None:
         if self._place is None:  # the first batch includes the start of workers
             self._place, self._start = self.here(), time.perf_counter()
             return
@@ -234,6 +272,122 @@ class CopiedInEveryStep(Check):
             self._copies[place] = weakref.ref(x), version, step, n + 1
             if n + 1 == 20:
                 self.say(f"the same {tuple(x.shape)} tensor was copied to {y.device} 20 times.")
+
+
+class ShuffledInEvaluation(Check):
+    """Predictions in the order of a shuffled loader, compared with labels in the dataset's."""
+
+    id = "F807"
+    title = "a shuffled loader in evaluation"
+    why = (
+        "The predictions are in the order of the loader, another one each time, and the labels in "
+        "that of the dataset: the score is that of guessing."
+    )
+    fix = (
+        "loader = DataLoader(test_set, batch_size=64, shuffle=False)  # or labels from its batches"
+    )
+    operations: ClassVar[frozenset[str]] = frozenset(
+        {"cat", "eq", "__eq__", "sub", "mse_loss", "l1_loss", "cross_entropy", "nll_loss"}
+    )
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._loader: weakref.ref[Any] | None = None  # the last one
+        self._place: Place | None = None  # of its batches
+        self._n_steps = 0  # before its first batch: with none since, it is no training
+        self._joined: dict[int, weakref.ref[Tensor]] = {}  # predictions of all batches, by memory
+
+    def batch_loaded(self, loader: Any, batch: Any, seconds: float) -> None:
+        if self._loader is None or self._loader() is not loader:
+            self._loader, self._place = weakref.ref(loader), self.here()
+            self._n_steps = self.program.n_steps
+
+    def operation(self, call: Call) -> None:
+        loader = None if self._loader is None else self._loader()
+        if loader is None or not isinstance(getattr(loader, "sampler", None), RandomSampler):
+            return
+        if call.name == "cat":
+            is_evaluation = self._n_steps == self.program.n_steps
+            if not is_evaluation or not isinstance(call.result, Tensor) or not call.result.dim():
+                return
+            if call.result.size(0) == len(loader.dataset):
+                joined, at = self._joined, call.result.data_ptr()
+                joined[at] = weakref.ref(call.result, lambda _: joined.pop(at, None))
+            return
+        a, b = call.args[0], call.argument(1, "other", call.kwargs.get("target"))
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            return
+        own = {x.data_ptr() for x in _tensors_of(loader.dataset)}
+        for predictions, labels in ((a, b), (b, a)):
+            ref = self._joined.get(predictions.data_ptr())
+            if ref is not None and ref() is not None and labels.data_ptr() in own:
+                self.say(
+                    "predictions of a shuffled loader are compared with labels that were not "
+                    "shuffled.",
+                    self.here(),
+                    self._place,
+                )
+
+
+def _tensors_of(dataset: Any) -> Iterator[Tensor]:
+    """The tensors that a dataset has for all of its examples."""
+    values = list(vars(dataset).values()) if hasattr(dataset, "__dict__") else []
+    values += [x for value in values if isinstance(value, (list, tuple)) for x in value[:10]]
+    yield from (x for x in values if isinstance(x, Tensor) and not x.is_meta)
+
+
+class WorkersWithoutGuard(Check):
+    """A program that starts workers where each of them, if it imports the program, does so again.
+
+    Said of the line of the main program that leads to the loader.
+    """
+
+    id = "F808"
+    title = "workers without a guard"
+    why = (
+        "Where processes are not forked (on Windows, on macOS, on Linux from Python 3.14 on), a "
+        "worker imports the program first: without a guard it runs all of it again, and fails."
+    )
+    fix = "if __name__ == '__main__': main()  # with the loop over the loader in main()"
+
+    def loader_used(self, loader: Any) -> None:
+        if not loader.num_workers or loader.worker_type == "thread":
+            return
+        frame = _main_frame()
+        if frame is None:
+            return
+        place = Place(frame.f_code.co_filename, frame.f_lineno)
+        # What is no file, as a cell of a notebook, is imported by nobody.
+        if place.is_installed or not Path(place.file).is_file():
+            return
+        if not _is_guarded(ast.parse("".join(linecache.getlines(place.file))), place.line):
+            self.say(
+                f"the program starts {loader.num_workers} workers outside of "
+                "if __name__ == '__main__'.",
+                place,
+                self.here(),
+            )
+
+
+def _main_frame() -> FrameType | None:
+    """The frame of the main program's own lines, if they lead here."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _is_guarded(tree: ast.Module, line: int) -> bool:
+    """Whether a line is within, or after the end by, a comparison of ``__name__``."""
+    for node in tree.body:
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        if "__name__" in names and isinstance(node, ast.If):
+            is_within = node.lineno <= line <= (node.end_lineno or line)
+            if is_within or node.lineno < line:  # if __name__ != "__main__": sys.exit()
+                return True
+    return False
 
 
 def _parts(dataset: Any) -> Iterator[Any]:

@@ -178,7 +178,8 @@ class NoGradientArrives(Check):
 
     def backward_ends(self, loss: Tensor) -> None:
         if loss.grad_fn is None:
-            return  # See LossIsALeaf.
+            self._model = None  # there is a backward, of which LossIsALeaf speaks
+            return
         self._n_backwards += 1
         if len(self._working) == len(self.program.optimizers):
             return
@@ -222,22 +223,42 @@ class NoGradientArrives(Check):
             )
 
 
-class ClippedAfterStep(Check):
-    """``clip_grad_norm_`` of gradients that a step has used already."""
+class ClippedOutOfTurn(Check):
+    """``clip_grad_norm_`` of gradients that a step has used already, or that are still to come."""
 
     id = "F304"
-    title = "clipping after the step"
-    why = "The step has used the gradients as they were; clipping them afterwards does nothing."
+    title = "clipping after the step, or before backward"
+    why = (
+        "The step uses the gradients as backward made them; clipping at another time does nothing."
+    )
     fix = "loss.backward(); clip_grad_norm_(model.parameters(), 1.0); optimizer.step()"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Of each optimiser: where it had no gradients to clip since its last step, and how many
+        # steps in a row came after such a clip alone.
+        self._too_early: ByObject[Optimizer, Place | None] = ByObject()
+        self._n_early: ByObject[Optimizer, int] = ByObject()
 
     def gradients_clipped(self, parameters: Iterable[Tensor]) -> None:
         clipped = {id(p) for p in parameters}
         for optimizer, facts in self.program.optimizers.items():
-            is_used = facts.stepped_place is not None and not facts.is_backward_done
-            if not is_used or not facts.has_gradients:
+            if not any(id(p) in clipped for p in parameters_of(optimizer)):
                 continue
-            if any(id(p) in clipped for p in parameters_of(optimizer)):
+            has_gradients = facts.has_gradients
+            self._too_early[optimizer] = None if has_gradients else self.here()
+            is_used = facts.stepped_place is not None and not facts.is_backward_done
+            if is_used and has_gradients:
                 self.say("gradients are clipped after the step.", self.here(), facts.stepped_place)
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        facts = self.program.optimizers[optimizer]
+        place = self._too_early.get(optimizer)
+        self._too_early[optimizer] = None
+        is_early = place is not None and facts.has_gradients  # of a backward since
+        self._n_early[optimizer] = self._n_early.get(optimizer, 0) + 1 if is_early else 0
+        if self._n_early[optimizer] == 3:
+            self.say("there are no gradients to clip before backward.", place, self.here())
 
 
 class LossIsALeaf(Check):
@@ -337,7 +358,7 @@ class NeverSteps(Check):
 
     def ends(self) -> None:
         for n, place, made, _ in self._zeroed.values():
-            if n >= 10:
+            if n >= 8:
                 self.say(
                     f"gradients were computed and zeroed {n} times without a step.", place, made
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import deque
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from facula.doctor._program import ByObject
 from facula.optim import Optimizer
 
 _MOST_NODES = 20_000
+_MOST_LOSSES = 20  # that are alive by chance
 
 
 def _nodes(loss: Tensor) -> Any:
@@ -44,6 +46,60 @@ class SumOfLosses(Check):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._counts: dict[Place, int] = {}
+        # The losses that backward has gone through lately.
+        self._losses: deque[weakref.ref[Tensor]] = deque(maxlen=_MOST_LOSSES)
+        self._n_batches = 0
+        self._sum: _Sum | None = None  # that no backward has gone through
+
+    def batch_loaded(self, loader: Any, batch: Any, seconds: float) -> None:
+        self._n_batches += 1
+
+    def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
+        self._end_sum(loss)
+        if loss.grad_fn is not None and loss.dim() == 0:
+            self._losses.append(weakref.ref(loss))
+
+    def gradients_asked(self, output: Tensor) -> None:
+        self._sum = None
+
+    def step_ends(self, optimizer: Optimizer) -> None:
+        if len(self._losses) == _MOST_LOSSES:
+            alive = [loss for ref in self._losses if (loss := ref()) is not None]
+            self._losses.clear()
+            # A loss that was detached in place since has no graph.
+            if len(alive) == _MOST_LOSSES and all(x.grad_fn is not None for x in alive):
+                node: Any = alive[0].grad_fn
+                file, _, line = node._location().rpartition(":")
+                if line.isdigit():
+                    self.say(
+                        f"the losses of {len(alive)} steps are kept with their graphs.",
+                        Place(file, int(line)),
+                        self.here(),
+                    )
+
+    def ends(self) -> None:
+        self._end_sum(None)
+
+    def _add_up(self, place: Place, older: Any, result: Tensor) -> None:
+        """Note a sum that a line has made of its last result and something new."""
+        last = self._sum
+        if last is None or last.number != older._sequence_nr():
+            last = _Sum(place, self._n_batches)
+        last.add(result, self._n_batches)
+        self._sum = last
+
+    def _end_sum(self, loss: Tensor | None) -> None:
+        """Speak of a sum over batches, unless the loss that goes backward is made of it."""
+        total, self._sum = self._sum, None
+        if total is None or total.n_batches < 4:
+            return
+        if loss is not None:
+            node = total.node()
+            if node is None or node in set(_nodes(loss)):
+                return
+        self.say(
+            f"the losses of {total.n_batches} batches are added up with their graphs.", total.place
+        )
 
     def operation(self, call: Call) -> None:
         result = call.result
@@ -64,6 +120,8 @@ class SumOfLosses(Check):
                 first = min(self.program.step_of(n) for n, _ in older.next_functions if n)
                 if first < self.program.step_of(newer):
                     self._note(place)
+                else:
+                    self._add_up(place, older, result)
 
     def _look_at_list(self, result: Tensor) -> None:
         """Speak of scalars of several steps that were kept in a list."""
@@ -77,6 +135,34 @@ class SumOfLosses(Check):
         self._counts[place] = self._counts.get(place, 0) + 1
         if self._counts[place] == 3:
             self.say("the losses of several steps are added up with their graphs.", place)
+
+
+class _Sum:
+    """A sum with a graph, to which a line adds the losses of one batch after the other.
+
+    Args:
+        place: the line.
+        n_batches: how many batches there were before the second was added.
+    """
+
+    def __init__(self, place: Place, n_batches: int) -> None:
+        self.place = place
+        self.number = -1  # of the node of the sum
+        self.n_batches = 1
+        self._last = n_batches - 1
+        self._tensor: weakref.ref[Tensor] | None = None
+
+    def add(self, result: Tensor, n_batches: int) -> None:
+        """Take the sum as it is now, with the number of batches until now."""
+        self.n_batches += n_batches > self._last
+        self._last = n_batches
+        self._tensor = weakref.ref(result)
+        self.number = result.grad_fn._sequence_nr() if result.grad_fn is not None else -1
+
+    def node(self) -> Any:
+        """The node of the sum; None if the sum is gone, or was added to."""
+        total = None if self._tensor is None else self._tensor()
+        return None if total is None else total.grad_fn
 
 
 class GraphOfEarlierSteps(Check):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import facula
 from facula import Tensor
 from facula._warnings import _is_between
 from facula.doctor._checks._check import Call, Check
 from facula.doctor._finding import Place
+from facula.doctor._program import arranged_from
+from facula.nn.modules.module import Module
 
 _SAME_SHAPE = frozenset(
     {
@@ -165,9 +168,28 @@ class LossBroadcasts(Check):
         "target, and the model learns the mean."
     )
     fix = "loss = F.mse_loss(prediction.squeeze(1), target)  # the same shape on both sides"
-    operations: ClassVar[frozenset[str]] = _SAME_SHAPE | {"sub", "__rsub__"}
+    operations: ClassVar[frozenset[str]] = _SAME_SHAPE | {"sub", "__rsub__", "detach"}
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Predictions of shape (N, 1) that have no graph, by their memory.
+        self._columns: dict[int, weakref.ref[Tensor]] = {}
+
+    def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
+        if not self.program.is_grad_enabled:
+            self._note(result)
+
+    def _note(self, x: Any) -> None:
+        if isinstance(x, Tensor) and x.dim() == 2 and x.size(1) == 1 and not x.requires_grad:
+            columns, at = self._columns, x.data_ptr()
+            columns[at] = weakref.ref(x, lambda _: columns.pop(at, None))
 
     def operation(self, call: Call) -> None:
+        if call.name == "detach":
+            x = call.args[0]
+            if isinstance(x, Tensor) and _is_prediction(x):
+                self._note(call.result)
+            return
         a, b = call.argument(0, "input"), call.argument(1, "target")
         if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a.shape == b.shape:
             return
@@ -178,7 +200,10 @@ class LossBroadcasts(Check):
                 self._tell(call.name, a, b)
         elif {a.dim(), b.dim()} == {1, 2}:
             column, row = (a, b) if a.dim() == 2 else (b, a)
-            if column.shape == (row.numel(), 1) and row.numel() > 1 and _is_by_mistake(column, row):
+            if column.shape != (row.numel(), 1) or row.numel() < 2:
+                return
+            is_noted = self._columns.get(column.data_ptr(), lambda: None)() is column
+            if _is_by_mistake(column, row) or (is_noted and not row.requires_grad):
                 self._tell(call.name, a, b)
 
     def _tell(self, name: str, a: Tensor, b: Tensor) -> None:
@@ -193,11 +218,14 @@ def _is_by_mistake(column: Tensor, row: Tensor) -> bool:
             and not column.requires_grad
             and not column._is_view()
         )
-    # A column that unsqueeze made is meant to be compared with everything.
-    return (
-        not row.requires_grad
-        and column.grad_fn is not None
-        and not column.grad_fn.name().startswith(("Unsqueeze", "View", "Reshape", "Index"))
+    return not row.requires_grad and _is_prediction(column)
+
+
+def _is_prediction(column: Tensor) -> bool:
+    """Whether a model made a column; one that unsqueeze made is for comparing everything."""
+    node = column.grad_fn
+    return node is not None and not node.name().startswith(
+        ("Unsqueeze", "View", "Reshape", "Index")
     )
 
 
@@ -281,8 +309,8 @@ class LogitsIntoBCE(Check):
 
     def operation(self, call: Call) -> None:
         x = call.argument(0, "input")
-        node = x.grad_fn if isinstance(x, Tensor) else None
-        if node is None or not node.name().startswith("Clamp"):
+        node = arranged_from(x.grad_fn) if isinstance(x, Tensor) else None
+        if node is None or not node.name().startswith(("Clamp", "Hardtanh")):
             return
         before = getattr(node, "_saved_self", None)
         if before is None or before.numel() == 0:

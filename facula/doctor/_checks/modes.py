@@ -6,10 +6,11 @@ import sys
 from types import FrameType
 from typing import Any, ClassVar
 
+from facula import Tensor
 from facula._transform import tensors_in
 from facula._warnings import _is_between, user_frame
 from facula.doctor._checks._check import Call, Check
-from facula.doctor._program import Origin, parameters_of
+from facula.doctor._program import ByObject, Origin, parameters_of
 from facula.nn.modules.batchnorm import _BatchNorm
 from facula.nn.modules.dropout import _DropoutNd
 from facula.nn.modules.module import Module
@@ -52,10 +53,24 @@ class EvaluationInTrainingMode(Check):
         }
     )
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._from_file: ByObject[Tensor, bool] = ByObject()
+        self._restored: ByObject[Module, bool] = ByObject()  # models with weights from a file
+
+    def loaded(self, value: Any) -> None:
+        for x in tensors_in([value]):
+            self._from_file[x] = True
+
+    def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
+        # Not the weights of another model, which has a use for its mode.
+        if isinstance(state, dict) and any(self._from_file.get(x) for x in state.values()):
+            self._restored[model] = True
+
     def model_called(self, model: Module, args: tuple[Any, ...], result: Any) -> None:
         facts = self.program.models[model]
-        # Only models that are trained: a generator may well make its images in training mode.
-        if self.program.is_grad_enabled or not facts.n_trained:
+        # Only models that are or were trained: a generator may well make its images in this mode.
+        if self.program.is_grad_enabled or not (facts.n_trained or self._restored.get(model)):
             return
         # Dropout that is switched on in a model in evaluation mode is meant.
         if model.training and any(layer.training for layer in facts.layers):
@@ -133,11 +148,15 @@ class DropoutIgnoresEval(Check):
         "know: predictions are random also after eval()."
     )
     fix = "x = F.dropout(x, p=0.5, training=self.training)"
-    operations: ClassVar[frozenset[str]] = _DROPOUTS
+    operations: ClassVar[frozenset[str]] = _DROPOUTS | {"scaled_dot_product_attention"}
 
     def operation(self, call: Call) -> None:
         module = _module_that_runs()
         if module is None or module.training:
+            return
+        if call.name not in _DROPOUTS:  # attention is told to drop by the probability alone
+            if call.argument(4, "dropout_p", 0.0) > 0 and _layer_that_runs() is None:
+                self._tell(call.name, module)
             return
         layer = _layer_that_runs()
         if layer is not None:
@@ -145,7 +164,10 @@ class DropoutIgnoresEval(Check):
         else:  # who writes training=True means it
             is_mistake = len(call.args) < 3 and not {"training", "train"} & call.kwargs.keys()
         if is_mistake:
-            self.say(f"{call.name} drops elements although {_name(module)} is in evaluation mode.")
+            self._tell(call.name, module)
+
+    def _tell(self, name: str, module: Module) -> None:
+        self.say(f"{name} drops elements although {_name(module)} is in evaluation mode.")
 
 
 class BatchNormIgnoresEval(Check):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import linecache
+import re
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from facula import Tensor
 from facula.doctor._checks._check import Check
 from facula.doctor._finding import Place
+from facula.doctor._program import parameters_of
 from facula.nn.modules.module import Module
 from facula.nn.parameter import Parameter
 from facula.optim import Optimizer
@@ -99,6 +103,59 @@ class TensorForParameter(_AtFirstStep):
                     f"{where} of {type(part).__name__} requires grad, but is no parameter of it.",
                     _place_of(part, name),
                 )
+
+
+class NeverUsed(Check):
+    """A layer that the constructor makes, and that no other line of the program names."""
+
+    id = "F603"
+    title = "a layer that is never used"
+    why = "It receives no gradient and changes nothing: a line of forward is missing, or a name."
+    fix = "x = self.fc2(x)  # in forward; or remove the layer"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # Layers without gradients so far, and what there is to say of them at the end: a file that
+        # is not that of the class may use them later.
+        self._idle: list[tuple[weakref.ref[Module], str, Place, Place]] = []
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        if self._idle:
+            self._idle = [entry for entry in self._idle if _is_idle(entry[0]())]
+        if self.program.optimizers[optimizer].n_steps != 9:
+            return
+        ours = set(map(id, parameters_of(optimizer)))
+        for model in self.program.models:
+            for path, part in model.named_modules():
+                for name, child in part.named_children():
+                    is_held = any(id(p) in ours for p in child.parameters())
+                    if is_held and _is_idle(child) and _is_named_once(part, name):
+                        message = (
+                            f"{f'{path}.{name}' if path else name} received no gradient: no line "
+                            f"but this one has self.{name}."
+                        )
+                        places = _place_of(part, name), self.here()
+                        self._idle.append((weakref.ref(child), message, *places))
+
+    def ends(self) -> None:
+        for _, message, place, step in self._idle:
+            self.say(message, place, step)
+
+
+def _is_idle(layer: Module | None) -> bool:
+    """Whether no parameter of a layer has a gradient, nor had one until the layer was gone."""
+    return layer is None or all(p.grad is None for p in layer.parameters())
+
+
+def _is_named_once(module: Module, name: str) -> bool:
+    """Whether the file of a class has an attribute in one line only, and takes no other way."""
+    place = _place_of(module, name)
+    lines = linecache.getlines(place.file)
+    if place.is_installed or not lines or f"self.{name}" not in place.source:
+        return False
+    text = "".join(lines)
+    others = ("getattr", "children()", "modules()", "_modules", "get_submodule")
+    return len(re.findall(rf"\b{name}\b", text)) == 1 and not any(o in text for o in others)
 
 
 def _modules_in(value: Any) -> Iterator[Module]:

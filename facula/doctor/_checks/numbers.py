@@ -93,7 +93,12 @@ class NotANumber(Check):
         # whether it is NaN, and what there is to say.
         self._loss: tuple[bool, tuple[str, Place, Place | None]] | None = None
         self._n = 0
+        self._n_infinite = 0  # steps in a row with an infinite loss and finite gradients
+        self._is_scaled = False  # some loss was, for half precision
         self._has_spoken = False
+
+    def loss_scaled(self, scaler: Any) -> None:
+        self._is_scaled = True
 
     def operation(self, call: Call) -> None:
         x, result = call.args[0] if call.args else None, call.result
@@ -135,14 +140,18 @@ class NotANumber(Check):
         self._loss = None
 
     def step_begins(self, optimizer: Optimizer) -> None:
-        if self._loss is None and self._steep is None:
-            return
+        if self._loss is None:
+            self._n_infinite = 0
+            if self._steep is None:
+                return
         is_nan, found = self._loss or (False, None)
         samples = self.program.optimizers[optimizer].samples
         grads = [p.grad for p in samples if p.grad is not None and not p.grad.is_sparse]
         # A loss that was scaled for half precision may be too large and its gradients be right.
         if not is_nan and all(map(_is_finite, grads)):
-            return
+            self._n_infinite += found is not None and not self._is_scaled
+            if self._n_infinite != 3:
+                return
         if found is not None:
             self.say(*found)
         elif self._steep is not None:

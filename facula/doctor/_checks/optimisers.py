@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import weakref
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from facula import Tensor
@@ -13,8 +14,16 @@ from facula.doctor._finding import Place
 from facula.doctor._program import ByObject, is_nonzero, parameters_of
 from facula.nn.modules.module import Module
 from facula.optim import Optimizer
-from facula.optim.lr_scheduler import ExponentialLR, MultiStepLR, StepLR
+from facula.optim.lr_scheduler import (
+    CosineAnnealingLR,
+    ExponentialLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
 
+# Schedules that are usually counted in epochs.
+_FOR_EPOCHS = CosineAnnealingLR, ExponentialLR, MultiStepLR, PolynomialLR, StepLR
 _MOST_NUMBERS = 100_000  # of a parameter that is copied in order to compare
 
 
@@ -34,6 +43,40 @@ class NotOptimised(Check):
     fix = (
         "optimizer = optim.SGD(model.parameters(), lr=0.1)  # or freeze them: requires_grad_(False)"
     )
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._restored: ByObject[Module, bool] = ByObject()  # models with weights of others
+
+    def state_loaded(self, model: Module, state: Any, strict: bool, result: Any) -> None:
+        for part in model.modules():
+            self._restored[part] = True
+
+    def step_begins(self, optimizer: Optimizer) -> None:
+        facts = self.program.optimizers[optimizer]
+        if facts.n_steps != 9 or len(self.program.optimizers) > 1:
+            return
+        held = self.program.held()
+        models = self.program.models.items()
+        if not any(id(p) in held for model, _ in models for p in model.parameters()):
+            return  # what is optimised is an image, or the like
+        for model, of_model in models:
+            parameters = list(model.parameters())
+            if not parameters or not model.training or of_model.n_trained < 9:
+                continue
+            # Weights that were written to are trained by hand; those of a file may well stay.
+            is_touched = of_model.version != sum(p._version for p in parameters)
+            if is_touched or self._restored.get(model):
+                continue
+            if all(
+                id(p) not in held and p.requires_grad and p.grad is not None for p in parameters
+            ):
+                self.say(
+                    f"no optimiser holds the parameters of {type(model).__name__}, which get "
+                    "gradients.",
+                    facts.made,
+                    of_model.place,
+                )
 
     def step_ends(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
@@ -108,7 +151,9 @@ class DetachedParameters(Check):
     title = "parameters cut off by detach"
     why = "What comes before the detached tensor never receives a gradient and is not trained."
     fix = "y = self.head(features)  # without .detach(), .data, .numpy() or no_grad() in between"
-    operations: ClassVar[frozenset[str]] = frozenset({"detach", "detach_", "numpy"})
+    operations: ClassVar[frozenset[str]] = frozenset(
+        {"detach", "detach_", "numpy", "tolist", "tensor"}
+    )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -183,19 +228,35 @@ class StepsTooLarge(Check):
         ratios = [
             float((p.detach() - old).norm() / old.norm()) for p, old in self._before if old.any()
         ]
+        # After a first step like this one the next is small beside the weights that it has made.
+        is_leap = any(
+            float((p.detach() - old).norm()) > max(10 * float(old.norm()), old.numel() ** 0.5)
+            and self._is_of_a_model(p)
+            for p, old in self._before
+            if old.any()
+        )
         self._before.clear()
         if not ratios:
             return
         n = self._counts.get(optimizer, 0)
         self._counts[optimizer] = n + 1 if max(ratios) > 0.7 else 0
         if n + 1 == 5 and max(ratios) > 0.7:
-            rates = {group.get("lr") for group in optimizer.param_groups}
-            self.say(
-                f"five steps in a row changed weights by {max(ratios):.1f} times their size, with "
-                f"lr={', '.join(f'{float(r):g}' for r in rates if r is not None)}.",
-                self.here(),
-                self.program.optimizers[optimizer].made,
-            )
+            self._tell("five steps in a row", max(ratios), optimizer)
+        elif is_leap:
+            self._tell("a step", max(ratios), optimizer)
+
+    def _is_of_a_model(self, parameter: Tensor) -> bool:
+        """Whether a model has it: an image that is optimised may well begin near zero."""
+        return any(p is parameter for model in self.program.models for p in model.parameters())
+
+    def _tell(self, steps: str, ratio: float, optimizer: Optimizer) -> None:
+        rates = {group.get("lr") for group in optimizer.param_groups}
+        self.say(
+            f"{steps} changed weights by {ratio:.1f} times their size, with "
+            f"lr={', '.join(f'{float(r):g}' for r in rates if r is not None)}.",
+            self.here(),
+            self.program.optimizers[optimizer].made,
+        )
 
 
 class SchedulerFirst(Check):
@@ -222,20 +283,42 @@ class SchedulerPerBatch(Check):
 
     id = "F406"
     title = "a schedule for epochs, stepped per batch"
-    why = "The learning rate falls to nothing within the first epochs, and training stands still."
+    why = (
+        "The learning rate falls to nothing within the first epochs, and training stands still; "
+        "that of a cosine goes up and down instead."
+    )
     fix = "scheduler.step()  # after the loop over the batches, once per epoch"
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._counts: ByObject[Any, int] = ByObject()
+        self._n_batches = 0  # of the longest loader
+
+    def loader_used(self, loader: Any) -> None:
+        with suppress(TypeError):  # a loader of a stream has no length
+            self._n_batches = max(self._n_batches, len(loader))
 
     def scheduler_stepped(self, scheduler: Any) -> None:
-        if not isinstance(scheduler, (ExponentialLR, MultiStepLR, StepLR)) or scheduler._is_initial:
+        if not isinstance(scheduler, _FOR_EPOCHS) or scheduler._is_initial:
             return
         n = self._counts[scheduler] = self._counts.get(scheduler, 0) + 1
         groups = scheduler.optimizer.param_groups
         n_steps = self.program.facts_of(scheduler.optimizer).n_steps
         if n < 10 or n < 0.9 * n_steps:
+            return
+        if isinstance(scheduler, CosineAnnealingLR):
+            if n == 4 * scheduler.T_max < 4 * self._n_batches:  # longer cycles are meant
+                self.say(
+                    f"after {n} steps of the schedule, one for each step of the optimiser, lr has "
+                    f"gone down and up twice: T_max is {scheduler.T_max}."
+                )
+            return
+        if isinstance(scheduler, PolynomialLR):
+            if n == 2 * scheduler.total_iters:
+                self.say(
+                    f"lr is 0 since step {scheduler.total_iters} of the schedule, which takes one "
+                    "for each step of the optimiser."
+                )
             return
         for group, first in zip(groups, scheduler.base_lrs, strict=False):
             if 0 < float(group["lr"]) < 1e-5 * float(first):

@@ -10,7 +10,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import LOOPED
-from facula._transform import Transform, map_tensors, name_of, with_usual_names
+from facula._transform import Transform, map_tensors, name_of, tensors_in, with_usual_names
 from facula._warnings import warn_user
 
 Rule = Callable[..., Any]
@@ -66,6 +66,8 @@ class Batch(Transform):
     def __init__(self, size: int, randomness: str) -> None:
         self.size = size
         self.randomness = randomness
+        # Whether the examples are directions of a derivative: values are then alike in all.
+        self.is_of_directions = False
         self.number = 1 + sum(isinstance(level, Batch) for level in _core._transforms())
         self._made: list[weakref.ref[BatchedTensor]] = []
 
@@ -93,6 +95,12 @@ class Batch(Transform):
     def has(self, x: Any) -> bool:
         """Whether the examples of this level differ in ``x``."""
         return type(x) is BatchedTensor and x.level is self
+
+    def has_one_value(self, values: Any) -> bool:
+        """Whether the values are those of one point, at which a derivative has many directions."""
+        return self.is_of_directions and all(
+            _is_alike(self.lower(x)) for x in tensors_in((values,)) if self.has(x)
+        )
 
     def all_of(self, x: Any) -> Any:
         """All examples, along the first dimension; where they do not differ, without a copy."""
@@ -212,6 +220,12 @@ def all_values(x: Tensor) -> Tensor:
     while isinstance(x, BatchedTensor):
         x = x.physical
     return x
+
+
+def _is_alike(everything: Tensor) -> bool:
+    """Whether all examples have the same values; NaN is the same as any."""
+    values, first = all_values(everything), all_values(everything[:1].expand_as(everything))
+    return bool(((values == first) | (values != values)).all())
 
 
 def as_rows(everything: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from facula.func._batching._batch import (
     are_within,
     as_rows,
     check_writable,
+    example,
     loop_quietly,
     rule,
     writes_to_first,
@@ -349,7 +350,11 @@ def getitem(batch: Batch, func: _Function, x: Tensor, index: Any) -> Any:
         return batch.wrap(batch.lower(x)[place])
     parts = tuple(i if _is_basic(i) or isinstance(i, Tensor) else _core.tensor(i) for i in parts)
     masks = [i for i in parts if _is_mask(i)]
-    if any(map(batch.has, masks)):
+    if batch.has_one_value(masks):
+        parts = tuple(example(batch, i, 0) if _is_mask(i) else i for i in parts)
+        if not batch.has_any((x, parts)):
+            return func(x, parts)
+    elif any(map(batch.has, masks)):
         raise RuntimeError(
             "vmap: a batched mask selects another number of elements for every example. Use "
             "torch.where(mask, x, value) instead of x[mask]."

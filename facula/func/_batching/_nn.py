@@ -98,13 +98,6 @@ def fold_both(
     )
 
 
-@rule("affine_grid_generator")
-def affine_grid(batch: Batch, func: _Function, theta: Tensor, size: Any, *args: Any) -> Any:
-    sizes = (batch.size, int(theta.shape[0]))
-    everything = (sizes[0] * sizes[1], *tuple(size)[1:])
-    return batch.wrap(func(batch.lower(theta).flatten(0, 1), everything, *args).unflatten(0, sizes))
-
-
 @rule("_pair_distances")
 def pair_distances(batch: Batch, func: _Function, x: Tensor, p: float) -> Any:
     everything = batch.lower(x)

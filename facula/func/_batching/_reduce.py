@@ -142,6 +142,54 @@ def aminmax(
     return finished(batch, func(physical, dim=dim, keepdim=keepdim), is_number and keepdim)
 
 
+_ROUNDED: dict[str, _Function] = {
+    "linear": _core.clone,
+    "midpoint": _core.clone,
+    "lower": _core.floor,
+    "higher": _core.ceil,
+    "nearest": _core.round,
+}
+
+
+def _are_quantiles(batch: Batch, x: Tensor, q: Tensor, interpolation: str = "linear") -> bool:
+    wanted = all_values(batch.lower(q))
+    return (
+        interpolation in _ROUNDED
+        and x.dtype in (_core.float32, _core.float64)
+        and q.dtype == x.dtype
+        and q.dim() <= 1
+        and x.numel() > 0
+        and bool(((wanted >= 0) & (wanted <= 1)).all())
+    )
+
+
+def _own_quantiles(
+    batch: Batch, func: _Function, x: Tensor, q: Tensor, dim: Any, keepdim: bool,
+    interpolation: str = "linear",
+) -> Any:  # fmt: skip
+    """Quantiles of each example, of which each asks for its own: found in the sorted lines."""
+    physical, _ = with_dim(batch, x)
+    place = 1 if dim is None else shifted("quantile", dim, int(physical.dim()) - 1)
+    lines = physical.flatten(1) if dim is None else physical.movedim(place, -1)
+    values = lines.sort(-1).values  # NaN comes last
+    last, n_nan = int(lines.shape[-1]) - 1, values.isnan().sum(-1, True)
+    wanted = batch.lower(q).reshape(batch.size, *(1,) * (int(lines.dim()) - 2), -1)
+    if func.__name__ == "nanquantile":
+        rank = wanted * (last - n_nan).clamp_min(0).to(x.dtype)
+    else:
+        rank = _core.where(n_nan > 0, last, wanted * last)
+    rank = _ROUNDED[interpolation](rank)
+    low = rank.detach().floor()
+    result = values.gather(-1, low.long())
+    if interpolation in ("linear", "midpoint"):
+        weight = rank - low if interpolation == "linear" else 0.5
+        result = result + weight * (values.gather(-1, rank.detach().ceil().long()) - result)
+    if keepdim:
+        for at in range(1, int(x.dim()) + 1) if dim is None else (place,):
+            result = result.unsqueeze(at)
+    return batch.wrap(result.squeeze(-1) if q.dim() == 0 else result.movedim(-1, 1))
+
+
 @rule("quantile", "nanquantile")
 def quantile(
     batch: Batch, func: _Function, x: Tensor, q: Any, dim: Any = None, keepdim: bool = False,
@@ -151,8 +199,12 @@ def quantile(
         asked = batch.lower(q)
         result = func(x, asked.flatten(), dim, keepdim, **kwargs)
         return batch.wrap(result.reshape(asked.shape + result.shape[1:]))
-    if batch.has(q) or (x.dim() == 0 and keepdim):
+    if x.dim() == 0 and keepdim:
         return loop_quietly(batch, func, x, q, dim, keepdim, **kwargs)
+    if batch.has(q):
+        if not _are_quantiles(batch, x, q, **kwargs):
+            return loop_quietly(batch, func, x, q, dim, keepdim, **kwargs)  # raises
+        return _own_quantiles(batch, func, x, q, dim, keepdim, **kwargs)
     physical, _ = with_dim(batch, x)
     if dim is None:
         result = func(physical.flatten(1), q, 1, **kwargs)

@@ -62,6 +62,8 @@ _ADVICE.update(dict.fromkeys(("unique", "unique_consecutive", "_nms"), _ADVICE["
 
 @rule(*_ADVICE)
 def refuse(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
+    if batch.has_one_value(args):
+        return func(*example(batch, args, 0), **kwargs)
     raise RuntimeError(f"vmap: {_ADVICE[name_of(func)]}.")
 
 

@@ -223,10 +223,13 @@ class BlockMask:
     Args:
         seq_lengths: the numbers of queries and keys.
         kv_num_blocks: how many blocks of keys each block of queries sees in part.
-        kv_indices: which these are.
-        full_kv_num_blocks: how many it sees whole.
-        full_kv_indices: which these are.
-        q_num_blocks, q_indices, full_q_num_blocks, full_q_indices: the same for each block of keys.
+        kv_indices: which blocks of keys are seen in part.
+        full_kv_num_blocks: how many blocks of keys each block of queries sees whole.
+        full_kv_indices: which blocks of keys are seen whole.
+        q_num_blocks: how many blocks of queries see each block of keys in part.
+        q_indices: which blocks of queries see it in part.
+        full_q_num_blocks: how many blocks of queries see each block of keys whole.
+        full_q_indices: which blocks of queries see it whole.
         BLOCK_SIZE: the numbers of queries and keys in a block.
         mask_mod: says whether a query sees a key.
         dq_write_order, dq_write_order_full, dq_kv_order, dq_kv_order_spt: accepted for

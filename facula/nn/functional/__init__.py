@@ -34,6 +34,7 @@ from facula._ops._mark import operation as _operation
 from facula.nn.functional._activation import *
 from facula.nn.functional._adaptive_pooling import *
 from facula.nn.functional._attention import *
+from facula.nn.functional._attention import _canonical_mask, _mha_shape_check, _none_or_dtype
 from facula.nn.functional._dropout import *
 from facula.nn.functional._embedding import *
 from facula.nn.functional._fold import *

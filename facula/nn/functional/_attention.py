@@ -88,7 +88,7 @@ def multi_head_attention_forward(
         tensor([[0.6698, 0.3302],
                 [0.3302, 0.6698]])
     """
-    is_batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
+    is_batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     _check_features(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if is_causal and attn_mask is None:
         raise RuntimeError(
@@ -96,10 +96,10 @@ def multi_head_attention_forward(
             "there is no attn_mask. Make one with nn.Transformer.generate_square_subsequent_mask."
         )
     other = None if attn_mask is None else attn_mask.dtype
-    padding = _additive_mask(key_padding_mask, "key_padding_mask", query.dtype, other)
+    padding = _canonical_mask(key_padding_mask, "key_padding_mask", other, "attn_mask", query.dtype)
     # The fused operation has causal masks built in, but cannot combine them with another mask.
     is_causal = is_causal and padding is None and not need_weights
-    mask = None if is_causal else _additive_mask(attn_mask, "attn_mask", query.dtype)
+    mask = None if is_causal else _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
     if mask is not None:
         mask = _pairs_mask(mask, query, key, num_heads)
 
@@ -153,7 +153,7 @@ def multi_head_attention_forward(
     return y, attn_weights
 
 
-def _check_dims(
+def _mha_shape_check(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -226,26 +226,37 @@ def _check_features(
         )
 
 
-def _additive_mask(
-    mask: Tensor | None, name: str, dtype: facula.dtype, other: facula.dtype | None = None
+# This and the two around it have PyTorch's names: layers derived from MultiheadAttention call them.
+def _canonical_mask(
+    mask: Tensor | None,
+    mask_name: str,
+    other_type: facula.dtype | None,
+    other_name: str,
+    target_type: facula.dtype,
+    check_other: bool = True,
 ) -> Tensor | None:
-    """The numbers to add for a mask; ``other`` is the dtype of the mask that it comes with."""
+    """The numbers to add for a mask, which may come with another one of ``other_type``."""
     if mask is None:
         return None
     if mask.dtype != facula.bool and not mask.is_floating_point():
         raise AssertionError(
-            f"multi_head_attention_forward: expected {name} as bool or a floating-point dtype, got "
-            f"{mask.dtype}."
+            f"multi_head_attention_forward: expected {mask_name} as bool or a floating-point "
+            f"dtype, got {mask.dtype}."
         )
-    if other is not None and mask.dtype != other:
+    if check_other and other_type is not None and mask.dtype != other_type:
         warn_user(
-            f"mismatched dtypes of {name} and attn_mask are deprecated: {mask.dtype} and {other}. "
-            "Use the same for both.",
+            f"mismatched dtypes of {mask_name} and {other_name} are deprecated: {mask.dtype} and "
+            f"{other_type}. Use the same for both.",
         )
     if mask.dtype == facula.bool:
-        zeros = facula.zeros(mask.shape, dtype=dtype, device=mask.device)
+        zeros = facula.zeros(mask.shape, dtype=target_type, device=mask.device)
         return zeros.masked_fill(mask, -math.inf)
     return mask
+
+
+def _none_or_dtype(input: Tensor | None) -> facula.dtype | None:
+    """The dtype of a mask, if there is one."""
+    return None if input is None else input.dtype
 
 
 def _pairs_mask(mask: Tensor, query: Tensor, key: Tensor, num_heads: int) -> Tensor:

@@ -176,7 +176,8 @@ def binary_cross_entropy(
     if input.dtype != target.dtype:
         raise RuntimeError(
             f"binary_cross_entropy: expected a target of the input's dtype {input.dtype}, got "
-            f"{target.dtype}. Convert it with target.to(input.dtype)."
+            f"{target.dtype}. Convert it with target.to(input.dtype). (Found dtype "
+            f"{_type_name(target)} but expected {_type_name(input)})"
         )
     if weight is None:
         return _core._binary_cross_entropy(input, target, number)
@@ -184,11 +185,16 @@ def binary_cross_entropy(
     return named("BinaryCrossEntropyBackward0", reduced(losses, number))
 
 
+def _type_name(x: Tensor) -> str:
+    """The dtype by its name in PyTorch's messages, such as ``Float`` or ``Long``."""
+    return str(x.type()).rpartition(".")[2].removesuffix("Tensor")
+
+
 def _check_target_shape(name: str, input: Tensor, target: Tensor) -> None:
     if input.shape != target.shape:
         raise ValueError(
             f"{name}: expected a target of the input's shape {tuple(input.shape)}, got "
-            f"{tuple(target.shape)}."
+            f"{tuple(target.shape)}. (Using a target size that is different to the input size)"
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops.other import affine_grid_generator
 from facula._warnings import warn_user
 from facula.nn.functional._adaptive_pooling import (
     adaptive_avg_pool1d,
@@ -41,7 +42,7 @@ def _spatial(input: Tensor, what: str, given: Any) -> list[Any]:
     """One value for each dimension after batch and channels."""
     n = input.dim() - 2
     if not isinstance(given, (tuple, list)):
-        return [given] * n
+        return [given.item() if isinstance(given, Tensor) else given] * n
     if len(given) != n:
         raise ValueError(
             f"interpolate: expected {what} of {n} numbers for an input {tuple(input.shape)}, "
@@ -52,7 +53,7 @@ def _spatial(input: Tensor, what: str, given: Any) -> list[Any]:
 
 def interpolate(
     input: Tensor,
-    size: int | Sequence[int] | None = None,
+    size: int | Tensor | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
@@ -276,4 +277,4 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if min(size) <= 0:
         raise ValueError(f"affine_grid: expected a size of positive numbers, got {size}.")
-    return _core.affine_grid_generator(theta, size, corners)
+    return affine_grid_generator(theta, size, corners)

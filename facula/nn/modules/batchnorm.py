@@ -182,7 +182,7 @@ def _check_dims(layer: Module, input: Tensor, allowed: tuple[int, ...]) -> None:
         shapes = " or ".join(str(n) for n in allowed)
         raise ValueError(
             f"{type(layer).__name__}: expected an input of {shapes} dimensions, got "
-            f"{tuple(input.shape)}."
+            f"{tuple(input.shape)}. (expected {' or '.join(f'{n}D' for n in allowed)} input)"
         )
 
 

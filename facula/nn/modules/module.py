@@ -125,7 +125,8 @@ def _named_by_init(kind: type) -> frozenset[str]:
 def _missing_forward(self: Module, *args: Any, **kwargs: Any) -> Any:
     """What the module computes; every subclass defines it. Call the module rather than this."""
     raise NotImplementedError(
-        f"{type(self).__name__}: a module has to define forward to be called."
+        f"{type(self).__name__}: a module has to define forward to be called. "
+        '(it is missing the required "forward" function)'
     )
 
 
@@ -320,9 +321,10 @@ class Module(Stateful, Movable, Hooked):
 
     def _check_initialized(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
+            kinds = kind if kind == "module" else f"{kind}s"  # as PyTorch says it
             raise AttributeError(
                 f"{type(self).__name__}: call super().__init__() before the first {kind} is "
-                f"assigned. (cannot assign {kind}s before Module.__init__() call)"
+                f"assigned. (cannot assign {kinds} before Module.__init__() call)"
             )
 
     def _forget(self, name: str, *, keep: str) -> None:
@@ -412,8 +414,8 @@ class Module(Stateful, Movable, Hooked):
         """Compile ``forward``; it runs as it is, and only the arguments are checked.
 
         Args:
-            args: those of :func:`facula.compile`.
-            kwargs: the same, by name.
+            args: the arguments of :func:`facula.compile` after the module.
+            kwargs: the arguments of :func:`facula.compile` by name.
         """
         from facula.compiler import compile
 

@@ -213,7 +213,7 @@ class RNNBase(Module):
             raise RuntimeError(
                 f"{name}: expected an input of {self.input_size} features (its last dimension), "
                 f"got {tuple(input.shape)}. Was the layer meant to have "
-                f"input_size={input.size(-1)}?"
+                f"input_size={input.size(-1)}? (input.size(-1) must be equal to input_size)"
             )
 
     def get_expected_hidden_size(
@@ -234,7 +234,8 @@ class RNNBase(Module):
         if hx.size() != expected_hidden_size:
             raise RuntimeError(
                 f"{type(self).__name__}: expected {msg} of shape {tuple(expected_hidden_size)}, "
-                f"got {tuple(hx.size())}."
+                f"got {tuple(hx.size())}. (Expected hidden size {tuple(expected_hidden_size)}, "
+                f"got {list(hx.size())})"
             )
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:

@@ -12,7 +12,7 @@ from facula._core import Tensor
 from facula.backends.mha import get_fastpath_enabled
 from facula.nn import functional as F
 from facula.nn import init
-from facula.nn.functional._attention import _additive_mask
+from facula.nn.functional._attention import _canonical_mask
 from facula.nn.modules._attention import MultiheadAttention
 from facula.nn.modules.activation import GELU, ReLU
 from facula.nn.modules.container import ModuleList
@@ -196,7 +196,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -228,7 +228,7 @@ class TransformerEncoder(Module):
         """
         # Once for all layers: to look at a mask waits for the device that it is on.
         padding = _padding_of(src_key_padding_mask, mask, src)
-        mask = _additive_mask(mask, "mask", src.dtype)
+        mask = _canonical_mask(mask, "mask", None, "", src.dtype)
         is_causal = _is_causal(mask, is_causal, _length(src, self.layers[0].self_attn.batch_first))
         y = src
         for layer in self.layers:
@@ -279,7 +279,7 @@ class TransformerDecoder(Module):
         self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None
     ) -> None:
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 
@@ -368,7 +368,7 @@ class TransformerEncoderLayer(Module):
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **kind)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = _activation_of(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(
         self,
@@ -393,7 +393,7 @@ class TransformerEncoderLayer(Module):
             torch.Size([3, 5, 8])
         """
         padding = _padding_of(src_key_padding_mask, src_mask, src)
-        mask = _additive_mask(src_mask, "src_mask", src.dtype)
+        mask = _canonical_mask(src_mask, "src_mask", None, "", src.dtype)
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), mask, padding, is_causal)
@@ -473,7 +473,7 @@ class TransformerDecoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
-        self.activation = _activation_of(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(
         self,
@@ -543,11 +543,11 @@ def _attend(
 
 
 # As in PyTorch, all layers begin with the same values. Transformer draws them anew, one by one.
-def _copies(layer: Module, n: int) -> ModuleList:
-    return ModuleList([copy.deepcopy(layer) for _ in range(n)])
+def _get_clones(module: Module, N: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
-def _activation_of(activation: _Activation) -> Callable[[Tensor], Tensor]:
+def _get_activation_fn(activation: _Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation not in ("relu", "gelu"):
@@ -582,7 +582,7 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None, length: int | None) 
 
 def _padding_of(padding: Tensor | None, mask: Tensor | None, src: Tensor) -> Tensor | None:
     other = None if mask is None else mask.dtype
-    return _additive_mask(padding, "src_key_padding_mask", src.dtype, other)
+    return _canonical_mask(padding, "src_key_padding_mask", other, "attn_mask", src.dtype)
 
 
 def _has_padded_path(layer: Module) -> bool:

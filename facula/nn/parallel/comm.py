@@ -218,7 +218,7 @@ def gather(
     """Tensors of several devices, one after another in one tensor.
 
     Args:
-        tensors: of one shape, but for the dimension ``dim``.
+        tensors: what is joined; all have one shape, but for the dimension ``dim``.
         dim: the dimension that they are joined along.
         destination: the device of the result, as of :func:`reduce_add`; not with ``out``.
         out: the tensor to write to.

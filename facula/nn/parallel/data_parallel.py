@@ -68,7 +68,7 @@ class DataParallel(Module):
 
         Args:
             inputs: what the module takes; tensors are cut, other objects go to all replicas.
-            kwargs: the same, by name.
+            kwargs: what the module takes by name; tensors are cut here too.
         """
         if not self.device_ids:
             return self.module(*inputs, **kwargs)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from facula._exports import public_names as _public_names
 from facula.optim.lr_scheduler._base import *
+from facula.optim.lr_scheduler._base import _enable_get_lr_call as _enable_get_lr_call
 from facula.optim.lr_scheduler._composed import *
 from facula.optim.lr_scheduler._cosine import *
 from facula.optim.lr_scheduler._cyclic import *

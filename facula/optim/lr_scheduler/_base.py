@@ -169,7 +169,7 @@ class LRScheduler:
         else:  # the rate of the epoch before is unknown, so the recursive form cannot be used
             self.last_epoch = epoch
             closed_form = getattr(self, "_get_closed_form_lr", None)
-        with within_step(self):
+        with _enable_get_lr_call(self):
             rates = (closed_form or self.get_lr)()
         self._set_rates(rates)
 
@@ -196,8 +196,8 @@ def check_optimizer(scheduler: LRScheduler, optimizer: object) -> None:
 
 
 @contextmanager
-def within_step(scheduler: LRScheduler) -> Iterator[None]:
-    """While ``step`` calls ``get_lr``."""
+def _enable_get_lr_call(scheduler: LRScheduler) -> Iterator[None]:
+    """While ``step`` calls ``get_lr``; schedules of users' own enter it by this name."""
     scheduler._get_lr_called_within_step = True
     try:
         yield

@@ -8,9 +8,9 @@ from facula.optim._checks import check, integer_above_0, must_be
 from facula.optim.lr_scheduler._base import (
     LRScheduler,
     Rate,
+    _enable_get_lr_call,
     rates_of,
     warn_outside_step,
-    within_step,
 )
 from facula.optim.optimizer import Optimizer
 
@@ -129,7 +129,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 raise ValueError(f"{type(self).__name__}: epoch must be at least 0, got {epoch}.")
             self._find_run(epoch)
         self.last_epoch = math.floor(epoch)
-        with within_step(self):
+        with _enable_get_lr_call(self):
             rates = self.get_lr()
         self._set_rates(rates)
 

@@ -245,7 +245,10 @@ class DataLoader(Generic[T_co]):
         if self._is_iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         if sampler is not None and shuffle:
-            raise ValueError("DataLoader: sampler gives the order, so shuffle cannot be given too.")
+            raise ValueError(
+                "DataLoader: sampler gives the order, so shuffle cannot be given too. "
+                "(sampler option is mutually exclusive with shuffle)"
+            )
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(

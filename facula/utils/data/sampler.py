@@ -44,7 +44,10 @@ class Sampler(Generic[T_co]):
 
 def check_positive(what: str, name: str, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise ValueError(f"{what}: expected {name} to be a positive int, got {value!r}.")
+        raise ValueError(
+            f"{what}: expected {name} to be a positive int, got {value!r}. "
+            f"({name} should be a positive integer value)"
+        )
 
 
 class SequentialSampler(Sampler[int]):

@@ -156,7 +156,10 @@ def normalize(
     tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False
 ) -> Tensor:
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"normalize: expected a tensor, got {type(tensor).__name__}.")
+        raise TypeError(
+            f"normalize: expected a tensor, got {type(tensor).__name__}. "
+            "(img should be Tensor Image)"
+        )
     result = v2.normalize_image(tensor.as_subclass(Tensor), mean, std, inplace)
     if result.shape != tensor.shape:
         raise RuntimeError(

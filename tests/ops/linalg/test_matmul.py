@@ -248,3 +248,23 @@ def test_ger_gives_all_products_of_two_vectors():
     assert x.ger(facula.tensor([3, 4, 5])).tolist() == [[3, 4, 5], [6, 8, 10]]
     with pytest.raises(RuntimeError, match="vector"):
         facula.ger(facula.ones(2, 2), facula.ones(2))
+
+
+# bfloat16 may be multiplied in pairs along k, sixteen columns at a time.
+@pytest.mark.parametrize("m, n, k", [(1, 16, 1), (3, 50, 7), (9, 47, 33), (17, 100, 128)])
+@pytest.mark.parametrize("is_a_turned", [False, True])
+@pytest.mark.parametrize("is_b_turned", [False, True])
+def test_products_of_bfloat16_are_rounded_once(m, n, k, is_a_turned, is_b_turned):
+    facula.manual_seed(0)
+    a = (facula.randn(k, m).t() if is_a_turned else facula.randn(m, k)).bfloat16()
+    b = (facula.randn(n, k).t() if is_b_turned else facula.randn(k, n)).bfloat16()
+    expected = a.double() @ b.double()
+    actual = (a @ b).double()
+    # Half a unit of the last of 8 bits, and what a sum of floats may be off by.
+    bound = expected.abs() * 2**-8 + a.double().abs() @ b.double().abs() * 1e-6
+    assert ((actual - expected).abs() <= bound).all()
+    assert facula.equal(a[-1:] @ b, (a @ b)[-1:])
+    c = facula.randn(m, n).bfloat16()
+    with_c = facula.addmm(c, a, b, beta=0.5, alpha=-2.0).double()
+    bound = bound * 2 + with_c.abs() * 2**-8
+    assert ((with_c - (0.5 * c.double() - 2 * expected)).abs() <= bound).all()

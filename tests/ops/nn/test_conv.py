@@ -356,7 +356,7 @@ X, W = (1, 2, 5, 5), (3, 2, 3, 3)
         (
             lambda x, w: F.conv2d(x[0, 0], w),
             "conv2d: expected an input of 3 (unbatched) or 4 (batched) dimensions, "
-            "got float32 (5, 5).",
+            "got float32 (5, 5). (Expected 3D (unbatched) or 4D (batched) input to conv2d)",
         ),
         (
             lambda x, w: F.conv2d(x, w, padding="full"),

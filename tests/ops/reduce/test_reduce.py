@@ -282,17 +282,6 @@ def test_short_runs_and_narrow_columns_agree_with_numpy(name, n):
         assert ours(x.transpose(0, 2), dim).tolist() == turned.tolist()
 
 
-def test_medians_and_ranks():
-    x = facula.tensor([[3.0, 1.0, 2.0, 4.0], [0.0, 5.0, 5.0, 5.0]])
-    assert x.median().item() == 3
-    assert x.median(1).values.tolist() == [2, 5]
-    assert x.kthvalue(2, 1).values.tolist() == [2, 5]
-    assert facula.mode(facula.tensor([1, 3, 3, 1, 2])).values.item() == 1
-    assert facula.nanmedian(facula.tensor([float("nan"), 2.0, 1.0])).item() == 1
-    with pytest.raises(RuntimeError, match="kthvalue: expected k from 1 to 4"):
-        x.kthvalue(5, 1)
-
-
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
 @pytest.mark.parametrize("shape", [(1,), (130,), (5, 3), (3, 700), (700, 3), (7, 90, 70)])
 def test_extrema_of_integers_agree_with_numpy(dtype, shape, device):
@@ -308,35 +297,6 @@ def test_extrema_of_integers_agree_with_numpy(dtype, shape, device):
                 assert result.dtype == x.dtype
                 assert np.array_equal(result.cpu().numpy(), b.max(dim))
                 assert np.array_equal(y.amin(dim).cpu().numpy(), b.min(dim))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
-@pytest.mark.parametrize("n", [63, 200, 5000])
-def test_ranks_of_long_lines_agree_with_numpy(dtype, n):
-    for top in (3, n, 30000):
-        a = np.random.default_rng(0).integers(-top, top, n).astype(dtype)
-        x = facula.from_numpy(a)
-        ordered = np.sort(a)
-        for k in (1, n // 3, n):
-            value, index = x.kthvalue(k)
-            assert value.item() == ordered[k - 1]
-            assert index.item() == np.argmax(a == value.item())
-        assert x.median().item() == ordered[(n - 1) // 2]
-        values, counts = np.unique(a, return_counts=True)
-        value, index = x.mode()
-        assert value.item() == values[counts.argmax()]
-        assert index.item() == np.flatnonzero(a == value.item())[-1]
-
-
-@pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
-def test_quantiles_agree_with_numpy(interpolation):
-    a = np.random.default_rng(0).uniform(-1, 1, (5, 8))
-    q = [0.0, 0.3, 0.5, 0.75, 1.0]
-    x = facula.tensor(a)
-    result = facula.quantile(
-        x, facula.tensor(q, dtype=facula.float64), 1, interpolation=interpolation
-    )
-    np.testing.assert_allclose(result.numpy(), np.quantile(a, q, axis=1, method=interpolation))
 
 
 def test_any_and_all_of_uint8_are_uint8():

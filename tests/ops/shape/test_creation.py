@@ -22,6 +22,12 @@ def test_linspace_takes_tensors_that_hold_one_number():
         facula.linspace(facula.ones(2), 1, 3)
 
 
+@pytest.mark.parametrize("ends", [(1j,), (0, 2j), (0, 3, 1j), (facula.tensor(1j),)])
+def test_arange_refuses_complex_numbers(ends):
+    with pytest.raises(RuntimeError, match="arange: expected real numbers"):
+        facula.arange(*ends)
+
+
 def test_arange_of_int64_counts_in_integers():
     assert facula.arange(0.0, -8.000001, -4.0, dtype=facula.int64).tolist() == [0, -4]
     assert facula.arange(0.0, -8.000001, -4.0, dtype=facula.int32).tolist() == [0, -4, -8]

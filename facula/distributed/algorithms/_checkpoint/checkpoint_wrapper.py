@@ -116,7 +116,7 @@ def apply_activation_checkpointing(
         model: the model, which is not wrapped itself.
         checkpoint_wrapper_fn: wraps one module.
         check_fn: says which modules are wrapped.
-        auto_wrap_policy: the same, as a policy of ``fsdp.wrap``.
+        auto_wrap_policy: a policy of ``fsdp.wrap`` that says it, in place of ``check_fn``.
     """
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):

@@ -119,7 +119,7 @@ def collate(
     )
     raise TypeError(
         "default_collate: expected tensors, NumPy arrays, numbers, strings, dicts or lists, got "
-        f"{kind}. {advice}"
+        f"{kind}. {advice} (batch must contain tensors, numpy arrays, numbers, dicts or lists)"
     )
 
 

@@ -86,7 +86,7 @@ def _refuse_pil(transform: Transform, flat_inputs: list[Any]) -> None:
     if has_any(flat_inputs, is_pil):
         raise TypeError(
             f"{type(transform).__name__}: expected a tensor, got a PIL image. Convert it first, "
-            "with ToImage and ToDtype or with ToTensor."
+            "with ToImage and ToDtype or with ToTensor. (img should be Tensor Image)"
         )
 
 

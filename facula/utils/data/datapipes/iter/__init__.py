@@ -135,7 +135,7 @@ class Collator(Mapper):
     Args:
         datapipe: the pipe before it.
         conversion: the function that collates.
-        collate_fn: the same, by another name.
+        collate_fn: another name of ``conversion``.
     """
 
     def __init__(

@@ -160,7 +160,8 @@ def scaled_tensor(pic: Any) -> Tensor:
         channels = pixels(pic)
     else:
         raise TypeError(
-            f"to_tensor: expected a PIL image or a NumPy array, got {type(pic).__name__}."
+            f"to_tensor: expected a PIL image or a NumPy array, got {type(pic).__name__}. "
+            "(pic should be PIL Image or ndarray)"
         )
     channels = channels.contiguous()
     if channels.dtype != facula.uint8:

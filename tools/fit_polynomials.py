@@ -1,10 +1,14 @@
-"""Prints the coefficients that the headers beside it use. Needs mpmath and NumPy.
+"""Prints the coefficients that the headers of ``core/math/`` use. Needs mpmath and NumPy.
 
 Each polynomial is fitted in 80 digits by Lawson's method: least squares, with the weights
 multiplied by the errors until these are level, which brings it close to the best possible one.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -36,8 +40,17 @@ mp.dps = 80
 TINY = mpf(10) ** -30
 LN2 = log(mpf(2))
 
+_Function = Callable[[Any], Any]  # of numbers of mpmath, which has no types
 
-def fit(f, a, b, n_coefficients, weight=lambda x: mpf(1), n_rounds=6):
+
+def fit(
+    f: _Function,
+    a: Any,
+    b: Any,
+    n_coefficients: int,
+    weight: _Function = lambda x: mpf(1),
+    n_rounds: int = 6,
+) -> tuple[Any, Any]:
     """The polynomial in ascending order, and the largest weighted error on the sample points."""
     n_points = 4 * n_coefficients
     a, b = mpf(a), mpf(b)
@@ -69,46 +82,46 @@ def fit(f, a, b, n_coefficients, weight=lambda x: mpf(1), n_rounds=6):
     return best, best_error
 
 
-def even(f):
+def even(f: _Function) -> _Function:
     """f as a function of the square of its argument."""
     return lambda z: f(sqrt(z))
 
 
-def scaled_erfc(q):
+def scaled_erfc(q: Any) -> Any:
     x = 4 * (1 + q) / (1 - q)
     return (1 + 2 * x) * exp(x * x) * erfc(x)
 
 
-def scaled_erfc_tail(x):
+def scaled_erfc_tail(x: Any) -> Any:
     return (x + 3) * exp(x * x) * erfc(x)
 
 
-def stirling(z):
+def stirling(z: Any) -> Any:
     x = 1 / sqrt(z)
     return (loggamma(x) - (x - mpf(1) / 2) * log(x) + x - log(2 * pi) / 2) * x
 
 
-def stirling_weight(z):
+def stirling_weight(z: Any) -> Any:
     return sqrt(z) / loggamma(1 / sqrt(z))
 
 
-def erfinv_over_x(w):
+def erfinv_over_x(w: Any) -> Any:
     x = sqrt(-expm1(-w))
     return erfinv(x) / x
 
 
-def scaled_i0(u):
+def scaled_i0(u: Any) -> Any:
     x = 8 / u
     return besseli(0, x) * exp(-x) * sqrt(x)
 
 
-def normal_tail(x):
+def normal_tail(x: Any) -> Any:
     """The probability beyond x."""
     return erfc(x / sqrt(mpf(2))) / 2
 
 
-exp_tail = lambda r: (expm1(r) - r) / r**2  # noqa: E731
-log1p_tail = lambda x: (log1p(x) - x) / x**2  # noqa: E731
+exp_tail: _Function = lambda r: (expm1(r) - r) / r**2  # noqa: E731
+log1p_tail: _Function = lambda x: (log1p(x) - x) / x**2  # noqa: E731
 sin_tail = even(lambda x: (sin(x) / x - 1) / x**2)
 cos_tail = even(lambda x: (cos(x) - 1 + x * x / 2) / x**4)
 R = LN2 / 2 * mpf("1.01")
@@ -116,7 +129,7 @@ QUARTER = (pi / 4) ** 2 * mpf("1.01")
 
 # name: function, interval, number of coefficients, weight of the error
 # _f is for formulas in float, _short for those in double whose result is rounded to float.
-FITS = {
+FITS: dict[str, tuple[Any, ...]] = {
     "exp_f": (exp_tail, -R, R, 5, lambda r: r**2),
     "exp_d": (exp_tail, -R, R, 10, lambda r: r**2),
     "log_f": (log1p_tail, -1 / mpf(3), 1 / mpf(3), 9, lambda f: f),
@@ -164,17 +177,17 @@ FITS = {
 TANH_EDGES = [0, "1/8", "3/16", "1/4", "3/8", "1/2", "3/4", 1, "3/2", 2, 3, 4, 6, 8, "9.2"]
 
 
-def to_float(x):
+def to_float(x: Any) -> Any:
     return mpf(float(np.float32(float(x))))
 
 
-def rounding_error(x):
+def rounding_error(x: Any) -> Any:
     """How far tanh(x) is from a float, in units of the last place."""
     y = tanh(x)
     return abs(y - to_float(y)) / mpf(float(np.spacing(np.float32(float(y)))))
 
 
-def tanh_piece(low, high):
+def tanh_piece(low: Any, high: Any) -> list[Any]:
     """A point in the middle where tanh is all but a float, tanh there, and six coefficients."""
     center = mpf(0)
     if low != 0:
@@ -188,7 +201,7 @@ def tanh_piece(low, high):
     return [center, value, *fit(slope, start, high - center, 6, weight)[0]]
 
 
-def print_tanh_tables():
+def print_tanh_tables() -> None:
     edges = [mpmath.mpmathify(edge) for edge in TANH_EDGES]
     pieces = [tanh_piece(low, high) for low, high in pairwise(edges)]
     pieces += [pieces[-1]] * (16 - len(pieces))
@@ -197,7 +210,7 @@ def print_tanh_tables():
         print("  {" + ", ".join(f"{float(to_float(x)):.9g}f" for x in table) + "},")
 
 
-def main():
+def main() -> None:
     print_tanh_tables()
     for name, spec in FITS.items():
         coefficients, error = fit(*spec)

@@ -1,0 +1,178 @@
+// Products of bfloat16 matrices on processors that multiply pairs of them and add both products to
+// a float, twice as fast as floats are multiplied. A word is such a pair, of neighbours along k.
+// Every element of C adds its pairs in the order of k, whatever the tiles: rows and columns have
+// the same bits among any number of others.
+#include <algorithm>
+#include <cstring>
+
+#include "base/integers.h"
+#include "base/parallel.h"
+#include "base/scratch.h"
+#include "products/matmul_kernels.h"
+#include "products/tile.h"
+#include "products/tuning.h"
+
+namespace facula::cpu {
+inline namespace FACULA_ISA {
+
+#if defined(FACULA_AVX512)
+
+namespace {
+
+#define FACULA_PAIRS __attribute__((target("avx512bf16")))
+
+constexpr int64_t kLanes = 16;
+constexpr int64_t kPairCols = kColVectors * kLanes;
+
+// Words of a matrix: word (i, p) lies at data + i * row_bytes + p * pair_bytes.
+struct Words {
+  const char* data;
+  int64_t row_bytes, pair_bytes;
+};
+
+__m512i widen(__m256i words) { return _mm512_cvtepu16_epi32(words); }
+__m256i load_halves(const BFloat16* from, int64_t n) {
+  return _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), from);
+}
+
+// Of x, whose rows are along k: `width` columns beginning at `first`, as lines of `padded` words
+// for one pair of rows after the other. What is missing is 0.
+void pack_words(const MatrixView<BFloat16>& x, int64_t first, int64_t width, int64_t padded,
+                int64_t k, uint32_t* to) {
+  for (int64_t p = 0; p < k; p += 2, to += padded) {
+    const BFloat16* row = x.data + p * x.row_stride + first * x.col_stride;
+    if (x.col_stride == 1) {
+      for (int64_t j = 0; j < padded; j += kLanes) {
+        int64_t n = std::clamp<int64_t>(width - j, 0, kLanes);
+        __m512i low = widen(load_halves(row + j, n));
+        __m512i high = p + 1 < k ? widen(load_halves(row + x.row_stride + j, n)) : __m512i{};
+        _mm512_storeu_si512(to + j, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+      }
+    } else {  // pairs lie together
+      size_t nbytes = p + 1 < k ? 4 : 2;
+      for (int64_t j = 0; j < padded; ++j) {
+        to[j] = 0;
+        if (j < width) std::memcpy(to + j, row + j * x.col_stride, nbytes);
+      }
+    }
+  }
+}
+
+template <int kTileRows, int kVectors>
+FACULA_PAIRS void multiply_words(const Words& a, const uint32_t* b, int64_t b_step, int64_t k,
+                                 float* c, int64_t ldc, int64_t n_cols) {
+  __m512 sums[kTileRows][kVectors] = {};
+  auto step = [&](int64_t p, auto word_of) __attribute__((always_inline, target("avx512bf16"))) {
+    __m512bh columns[kVectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j)
+      columns[j] = (__m512bh)_mm512_loadu_si512(b + p * b_step + j * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kTileRows; ++i) {
+      auto row = (__m512bh)_mm512_set1_epi32(word_of(a.data + i * a.row_bytes + p * a.pair_bytes));
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = _mm512_dpbf16_ps(sums[i][j], row, columns[j]);
+    }
+  };
+  for (int64_t p = 0; p < k / 2; ++p)
+    step(p, [](const char* from) FACULA_INLINE {
+      int32_t word;
+      std::memcpy(&word, from, 4);
+      return word;
+    });
+  if (k % 2 != 0)  // after the last of a row there may be nothing to read
+    step(k / 2, [](const char* from) FACULA_INLINE {
+      uint16_t half;
+      std::memcpy(&half, from, 2);
+      return static_cast<int32_t>(half);
+    });
+  for (int i = 0; i < kTileRows; ++i)
+    for (int j = 0; j < kVectors; ++j) {
+      int n = static_cast<int>(std::clamp<int64_t>(n_cols - j * kLanes, 0, kLanes));
+      store_first(c + i * ldc + j * kLanes, n, sums[i][j]);
+    }
+}
+
+// All rows of A from first_row to last_row times one panel of B.
+template <int kVectors>
+void multiply_panel(const Words& a, int64_t first_row, int64_t last_row, const uint32_t* b,
+                    const PairsProblem& x, int64_t col, int64_t n_cols) {
+  constexpr int kMost = tuning::kTileRows;
+  int64_t b_step = kVectors * kLanes;
+  for (int64_t i = first_row; i < last_row;) {
+    Words rows{a.data + i * a.row_bytes, a.row_bytes, a.pair_bytes};
+    float* c = x.c + i * x.ldc + col;
+    if (i + kMost <= last_row) {
+      multiply_words<kMost, kVectors>(rows, b, b_step, x.k, c, x.ldc, n_cols);
+      i += kMost;
+    } else {
+      multiply_words<1, kVectors>(rows, b, b_step, x.k, c, x.ldc, n_cols);
+      i += 1;
+    }
+  }
+}
+
+void multiply_pairs(const PairsProblem& x) {
+  int64_t n_pairs = ceil_div(x.k, int64_t{2}), n_panels = ceil_div(x.n, kPairCols);
+  bool packs_a = x.a.col_stride != 1;
+  int64_t a_panels = packs_a ? ceil_div(x.m, kLanes) : 0;
+  Scratch<uint32_t> packed_b(n_panels * kPairCols * n_pairs), packed_a(a_panels * kLanes * n_pairs);
+  MatrixView<BFloat16> turned{x.a.data, x.a.col_stride, x.a.row_stride};  // along k by rows
+  auto padded_cols = [&](int64_t panel) {
+    return ceil_div(std::min(kPairCols, x.n - panel * kPairCols), kLanes) * kLanes;
+  };
+  int64_t per_piece = ceil_div(tuning::kFillGrain, kPairCols * n_pairs);
+  parallel_for(n_panels + a_panels, per_piece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t col = i * kPairCols, row = (i - n_panels) * kLanes;
+      if (i < n_panels) {
+        pack_words(x.b, col, std::min(kPairCols, x.n - col), padded_cols(i), x.k,
+                   packed_b.data() + col * n_pairs);
+      } else {
+        pack_words(turned, row, std::min(kLanes, x.m - row), kLanes, x.k,
+                   packed_a.data() + row * n_pairs);
+      }
+    }
+  });
+  // Packed rows of A lie in panels of their own, so a task has whole ones.
+  int64_t task_rows = tuning::kPairRows, tasks_m = ceil_div(x.m, task_rows);
+  int64_t work = std::min(task_rows, x.m) * kPairCols * x.k;
+  parallel_for(
+      tasks_m * n_panels, ceil_div(tuning::kTaskWork, work), [&](int64_t begin, int64_t end) {
+        for (int64_t index = begin; index < end; ++index) {
+          int64_t panel = index / tasks_m, first = index % tasks_m * task_rows;
+          int64_t last = std::min(first + task_rows, x.m), col = panel * kPairCols;
+          int64_t n_cols = std::min(kPairCols, x.n - col), n_vectors = ceil_div(n_cols, kLanes);
+          const uint32_t* b = packed_b.data() + col * n_pairs;
+          auto by = n_vectors == 1   ? multiply_panel<1>
+                    : n_vectors == 2 ? multiply_panel<2>
+                                     : multiply_panel<3>;
+          static_assert(kColVectors == 3);
+          for (int64_t i = first; i < last; i += packs_a ? kLanes : task_rows) {
+            int64_t end_row = std::min(i + (packs_a ? kLanes : task_rows), last);
+            auto* in_place = reinterpret_cast<const char*>(x.a.data);
+            Words a{in_place, x.a.row_stride * 2, 4};
+            if (packs_a) {
+              auto* data = reinterpret_cast<const char*>(packed_a.data() + i * n_pairs);
+              a = {data - i * 4, 4, kLanes * 4};  // row i is the first of its panel
+            }
+            by(a, i, end_row, b, x, col, n_cols);
+          }
+        }
+      });
+}
+
+}  // namespace
+
+extern const PairsTable pairs_table;
+const PairsTable pairs_table = {multiply_pairs};
+
+#else
+
+extern const PairsTable pairs_table;
+const PairsTable pairs_table = {nullptr};
+
+#endif
+
+}  // namespace FACULA_ISA
+}  // namespace facula::cpu
