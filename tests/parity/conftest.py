@@ -2,10 +2,18 @@
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 collect_ignore_glob = [] if find_spec("torch") else ["*.py"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """PyTorch gives many of its warnings once in a process: in which test depends on those before it."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.filterwarnings("ignore:(?s:.*)Triggered internally at"), append=False)
 
 
 @pytest.fixture(autouse=True)

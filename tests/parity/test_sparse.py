@@ -554,8 +554,6 @@ def test_gradients_and_their_layouts_agree(kind, expression):
         np.testing.assert_allclose(to_numpy(ours), to_numpy(theirs), rtol=2e-6, atol=1e-6)
 
 
-# PyTorch's Adagrad is warned of by PyTorch itself, once in a process.
-@pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_training_gives_the_same_losses_and_weights(name):
     for ours, theirs in zip(PROGRAMS[name](facula), PROGRAMS[name](torch), strict=True):
