@@ -86,6 +86,15 @@ def test_a_docstring_becomes_sections(api):
     ]
 
 
+def test_an_argument_of_two_lines_is_one_item(api):
+    text = "Text.\n\nArgs:\n    a: the first, which is\n        long."
+    assert api.Writer({}, "").sections(text) == [
+        "Text.",
+        "Args:",
+        "- `a`: the first, which is long.",
+    ]
+
+
 def test_signatures_show_types_and_defaults(api):
     import facula
 

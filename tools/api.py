@@ -12,6 +12,7 @@ import inspect
 import pkgutil
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -208,7 +209,7 @@ class Writer:
         for title, body in zip(pieces[1::2], pieces[2::2], strict=True):
             inner = "\n".join(line for line in body.splitlines() if line[:1] in (" ", ""))
             after = body[len(inner) :] if inner else ""
-            body = inspect.cleandoc(inner)
+            body = textwrap.dedent(inner).strip()
             if title.startswith("Example"):
                 lines += self._free(body)
             elif title in ("Args", "Attributes", "Raises"):
@@ -294,7 +295,8 @@ def chapter_of(page: str, name: str, value: Any) -> str:
     """The chapter of a large page that an object belongs to."""
     path = Path(source_of(name, value).rpartition(".")[0])
     if page not in ("facula", "Tensor"):  # a chapter is a file
-        return path.name.strip("_").replace("_", " ").capitalize() or REST
+        name = "" if path.name == "__init__" else path.name.strip("_")
+        return name.replace("_", " ").capitalize() or REST
     parts = [part.strip("_") for part in path.parts if part != "_ops"]
     return next((CHAPTER_OF[part] for part in reversed(parts) if part in CHAPTER_OF), REST)
 

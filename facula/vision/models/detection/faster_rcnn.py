@@ -71,10 +71,10 @@ class FasterRCNN(GeneralizedRCNN):
             ones are dropped.
         rpn_post_nms_top_n_train, rpn_post_nms_top_n_test: boxes of an image kept after it.
         rpn_nms_thresh, rpn_fg_iou_thresh, rpn_bg_iou_thresh, rpn_batch_size_per_image,
-        rpn_positive_fraction, rpn_score_thresh: arguments of :class:`RegionProposalNetwork`.
+            rpn_positive_fraction, rpn_score_thresh: arguments of :class:`RegionProposalNetwork`.
         box_roi_pool, box_head, box_predictor: parts of the second stage.
         box_score_thresh, box_nms_thresh, box_detections_per_img, box_fg_iou_thresh,
-        box_bg_iou_thresh, box_batch_size_per_image, box_positive_fraction, bbox_reg_weights:
+            box_bg_iou_thresh, box_batch_size_per_image, box_positive_fraction, bbox_reg_weights:
             arguments of :class:`RoIHeads`.
         **kwargs: passed to :class:`GeneralizedRCNNTransform`.
 
