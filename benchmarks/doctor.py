@@ -60,8 +60,8 @@ def rows(n_threads):
             f"doctor, {name}",
             format_seconds(watched_s),
             "",
-            f"{ratio:.2f}x the time without",
-            f"under {BUDGET:g}x",
+            f"{ratio:.2f}x",
+            f"under {BUDGET:g}x the time without",
             "",
             ratio < BUDGET,
         )

@@ -235,7 +235,7 @@ def format_seconds(seconds: float | None) -> str:
 
 def render(rows: list[Row]) -> str:
     """The rows as a Markdown table with aligned columns."""
-    cells = [["", "facula", "torch", "ratio", "budget", "limit", "met"]]
+    cells = [["", "`facula`", "`torch`", "ratio", "budget", "limit", "met"]]
     cells += [
         [r.name, r.facula, r.torch, r.ratio, r.budget, r.limit, "yes" if r.is_met else "no"]
         for r in rows

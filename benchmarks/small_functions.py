@@ -141,7 +141,9 @@ F.conv2d(image, kernel)
 F.max_pool2d(image, 2)
 """
 
-CASES = [Case(statement, statement, tensors, 1) for statement in STATEMENTS.strip().splitlines()]
+CASES = [
+    Case(f"`{statement}`", statement, tensors, 1) for statement in STATEMENTS.strip().splitlines()
+]
 
 if __name__ == "__main__":
     main(__file__)

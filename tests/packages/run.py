@@ -141,8 +141,9 @@ def main() -> int:
         wrong = compare(name)
         n_failed += bool(wrong)
         print(f"{name} ({time.perf_counter() - start:.0f} s): {wrong or 'as PyTorch'}", flush=True)
-        versions = ", ".join(f"{package} {version(package)}" for package in packages_of(name))
-        rows.append(f"| {versions} | {purpose_of(name)} | {wrong or 'as PyTorch'} |")
+        versions = ", ".join(f"`{package} {version(package)}`" for package in packages_of(name))
+        result = f"`{wrong}`" if wrong else "as PyTorch"
+        rows.append(f"| {versions} | {purpose_of(name)} | {result} |")
     if options.write:
         table = ["| package | what is run | result |", "| --- | --- | --- |", *rows]
         text = "# Programs on packages\n\nMade by `make programs`: each program of "

@@ -1,4 +1,4 @@
-"""PyTorch Geometric: edges and indices as tensors of their own classes, by __torch_dispatch__."""
+"""PyTorch Geometric: edges and indices as tensors of their own classes, by `__torch_dispatch__`."""
 
 import copy
 import pickle
