@@ -95,6 +95,14 @@ def test_an_argument_of_two_lines_is_one_item(api):
     ]
 
 
+def test_an_indented_paragraph_is_a_program(api):
+    text = "Read it so::\n\n    x = read()\n    x.sum()"
+    assert api.Writer({}, "").sections(text) == [
+        "Read it so:",
+        "```python\nx = read()\nx.sum()\n```",
+    ]
+
+
 def test_signatures_show_types_and_defaults(api):
     import facula
 

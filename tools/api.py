@@ -220,7 +220,7 @@ class Writer:
         return [line for line in lines if line]
 
     def _free(self, text: str) -> list[str]:
-        """Paragraphs, of which those with a prompt are examples."""
+        """Paragraphs, of which those with a prompt are examples, and indented ones programs."""
         out: list[str] = []
         for block in re.split(r"\n\s*\n", text.strip("\n")):
             if block.lstrip().startswith(">>>"):
@@ -229,8 +229,10 @@ class Writer:
                     out[-1] = out[-1].removesuffix("```") + f"\n{code}\n```"
                 else:
                     out.append(f"```python\n{code}\n```")
+            elif block.startswith("    "):
+                out.append(f"```python\n{textwrap.dedent(block)}\n```")
             else:
-                out.append(self.prose(block.strip()))
+                out.append(re.sub("::$", ":", self.prose(block.strip())))
         return out
 
     def _items(self, body: str) -> str:
@@ -433,7 +435,11 @@ def write_entry(entry: Entry, writer: Writer) -> list[str]:
         blocks.append(f"#### {entry.name}.{name}")
         if not isinstance(member, property):
             blocks += _code(signatures(name, member))
-        blocks += writer.sections(docstring(member))
+        text = docstring(member)
+        if type_ := re.match(r"\(self\) -> (.+)", text):  # of nanobind, for a property without text
+            blocks += _code([f"{name}: {_shown_type(type_[1])}"])
+            text = text[type_.end() :]
+        blocks += writer.sections(text)
     return blocks + _from(source_of(entry.name, value))
 
 
