@@ -15,6 +15,7 @@ def root(tmp_path):
         "CONTRIBUTING.md": "",
         "CONTRIBUTING.zh.md": "",
         "CHANGELOG.md": "",
+        "CHANGELOG.zh.md": "",
         "mkdocs.yml": "",
         "tools/iframe-worker.js": "",
         "facula/a.py": "",

@@ -22,6 +22,7 @@ _MOVED = {
     "CONTRIBUTING.md": "contributing.md",
     "CONTRIBUTING.zh.md": "contributing.zh.md",
     "CHANGELOG.md": "changelog.md",
+    "CHANGELOG.zh.md": "changelog.zh.md",
 }
 _LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
 # Titles that Markdown would take for bold text.

@@ -1,6 +1,6 @@
 """Compare the pages that people read with their twins in Chinese, ``NAME.zh.md``.
 
-Pages of results (tests, measurements, comparisons) have none, nor has the API, made of docstrings.
+Pages that programs write have none: tools/chinese.py makes their Chinese for the site.
 
 The first line of a twin says which text of its source it was made from, by a hash. `make lint`
 fails where a page has no twin, where the source has changed since, and where the programs differ in
@@ -19,7 +19,8 @@ import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-_RESULTS = ("benchmarks.md", "missing.md", "parity.md", "programs.md", "promises.md")
+# Pages of results; those of the API, in a folder of their own, are made as well.
+MADE = ("benchmarks.md", "missing.md", "programs.md", "promises.md")
 _FIRST_LINE = re.compile(r"<!-- made from (\S+), ([0-9a-f]+) -->\n")
 _PROGRAM = re.compile(r"^```(python[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -27,8 +28,8 @@ _PROGRAM = re.compile(r"^```(python[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTAL
 def sources(root: Path) -> list[Path]:
     """The pages that must have a twin."""
     docs = root / "docs"
-    pages = [root / "README.md", *root.glob("CONTRIBUTING.md")]
-    pages += sorted(page for page in docs.glob("*.md") if page.name not in _RESULTS)
+    pages = sorted(root.glob("*.md"))
+    pages += sorted(page for page in docs.glob("*.md") if page.name not in MADE)
     for folder in ("learn", "doctor"):
         pages += sorted((docs / folder).rglob("*.md"))
     return [page for page in pages if not page.name.endswith(".zh.md")]
