@@ -3,7 +3,7 @@ SHELL := /bin/bash -euo pipefail
 PYTHON ?= python3
 TORCH := torch==2.13.0
 # jieba cuts Chinese into words for the search.
-MKDOCS := mkdocs==1.6.1 mkdocs-material==9.8.1 mkdocs-static-i18n==1.3.1 jieba==0.42.1
+MKDOCS := mkdocs==1.6.1 mkdocs-material==9.8.1 mkdocs-static-i18n==1.3.1 jieba==0.42.1 polib==1.2.0
 # Without what it depends on: that would be PyTorch's CUDA build. Its operations link the CUDA runtime.
 TORCHVISION := torchvision==0.28.0 'nvidia-cuda-runtime>=13,<14'
 FUZZ_SECONDS ?= 60
@@ -52,6 +52,7 @@ lint: .venv/built
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror $(CPP)
 	.venv/bin/python tools/twins.py
+	.venv/bin/python -m tools.chinese
 
 format: .venv/built
 	.venv/bin/ruff check --fix .
@@ -89,7 +90,7 @@ docs: .venv-parity/ready
 # The pages as a site to read from the disk, build/site/html/index.html. Broken links are errors. The script that
 # searches reads the index of the last language that was built, so it is given the index of both.
 site: .venv-site/ready
-	.venv-site/bin/python tools/site.py
+	.venv-site/bin/python -m tools.site
 	NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build -q --strict -f build/site/mkdocs.yml
 	cd build/site/html/search && { printf 'var __index = '; cat search_index.json; } > search_index.js
 

@@ -23,7 +23,9 @@ def root(tmp_path):
         "```python raises=KeyError\n",
         "docs/learn/views.zh.md": "",
         "docs/api/facula.nn.md": "[a](#relu-1), [b](facula.md#relu-1)\n\n### __name__\n",
-        "docs/api/facula.md": "",
+        "docs/api/facula.md": "The API. [Layers](facula.nn.md)\n",
+        "docs/chinese.po": 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+        'msgid "The API. [Layers](facula.nn.md)"\nmsgstr "接口 [层](facula.nn.md)"\n',
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -67,6 +69,12 @@ def test_a_chinese_page_calls_others_by_their_plain_names(source):
 def test_no_module_is_taken_for_a_language(source):
     text = (source / "api/facula-nn.md").read_text()
     assert text == "[a](#relu_1), [b](facula.md#relu_1)\n\n### `__name__`\n"
+
+
+def test_a_page_that_programs_write_is_there_in_chinese(source):
+    assert (source / "api/facula.md").read_text() == "The API. [Layers](facula-nn.md)\n"
+    assert (source / "api/facula.zh.md").read_text() == "接口 [层](facula-nn.md)\n"
+    assert (source / "api/facula-nn.zh.md").exists()
 
 
 def test_every_page_to_learn_from_is_in_the_navigation():

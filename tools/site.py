@@ -2,7 +2,8 @@
 
 The pages lie where people read them in the repository. On the site README.md is the first page,
 what is not a page is a link to the repository, and a Chinese page calls others by their plain
-names: the site itself knows which language it is in.
+names: the site itself knows which language it is in. Pages that programs write get their Chinese
+here, from the catalogue.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import os
 import re
 import shutil
 from pathlib import Path
+
+from tools import chinese
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "build" / "site"
@@ -86,10 +89,14 @@ def on_site(text: str, page: Path, root: Path) -> str:
 def gather(root: Path, site: Path) -> None:
     """Write the pages and the settings of mkdocs into an empty folder."""
     shutil.rmtree(site, ignore_errors=True)
+    made, catalogue = set(chinese.pages(root)), chinese.read(root)
     for page, place in pages(root).items():
-        target = site / "source" / place
+        text, target = page.read_text(), site / "source" / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(on_site(page.read_text(), page, root))
+        target.write_text(on_site(text, page, root))
+        if page in made:
+            twin = chinese.translated(text, catalogue)
+            target.with_suffix(".zh.md").write_text(on_site(twin, page, root))
     for image, place in pictures(root).items():
         (site / "source" / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(image, site / "source" / place)
