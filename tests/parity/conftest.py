@@ -10,10 +10,12 @@ collect_ignore_glob = [] if find_spec("torch") else ["*.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """PyTorch gives many of its warnings once in a process: in which test depends on those before it."""
+    """PyTorch gives many of its warnings once in a process: who gets them depends on the order."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.filterwarnings("ignore:(?s:.*)Triggered internally at"), append=False)
+            item.add_marker(
+                pytest.mark.filterwarnings("ignore:(?s:.*)Triggered internally at"), append=False
+            )
 
 
 @pytest.fixture(autouse=True)
