@@ -1,9 +1,8 @@
 // Windows of images and weights of kernels, packed as the inner loop of products reads them.
 #pragma once
+#include "cpu/lanes.h"
 #include "products/conv_shape.h"
 #include "products/pack_panels.h"
-
-#if defined(FACULA_AVX512)
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -84,42 +83,43 @@ int64_t find_pieces(const WindowSum<T>& s, int64_t begin, int64_t end, Piece* pi
   return per_tap;
 }
 
-// Every second number, of those whose bit is set.
-inline __m512 load_even(const float* p, uint32_t mask) {
-  const __m512i evens =
-      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return _mm512_permutex2var_ps(load_masked(p, mask & 0xFFFF), evens,
-                                load_masked(p + 16, mask >> 16));
-}
-inline __m512d load_even(const double* p, uint32_t mask) {
-  const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-  return _mm512_permutex2var_pd(load_masked(p, mask & 0xFF), evens, load_masked(p + 8, mask >> 8));
-}
-inline __m512 load_steps(const float* p, uint32_t mask, int step) {
-  __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512i at = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(step));
-  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), static_cast<__mmask16>(mask), at, p, 4);
-}
-inline __m512d load_steps(const double* p, uint32_t mask, int step) {
-  __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  __m256i at = _mm256_mullo_epi32(lanes, _mm256_set1_epi32(step));
-  return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), static_cast<__mmask8>(mask), at, p, 8);
+// Calls f(load) with the way to load a piece of a line whose numbers lie `step` apart.
+template <int kStep, class T, class F>
+FACULA_FN void with_loads(uint32_t mask, int step, F f) {
+  constexpr int v = Vec<T>::kLanes;
+  if constexpr (kStep == 0) {
+    f([=](const T* p) FACULA_INLINE { return gather_masked(p, step, mask); });
+  } else if constexpr (kStep == 2) {
+    SomeLanes<T> low(mask & kAllLanes<T>), high(mask >> v);
+    f([=](const T* p) FACULA_INLINE { return evens(low.load(p), high.load(p + v)); });
+  } else if (mask == kAllLanes<T>) {
+    f([](const T* p) FACULA_INLINE { return Vec<T>::load(p); });
+  } else {
+    SomeLanes<T> lanes(mask);
+    f([=](const T* p) FACULA_INLINE { return lanes.load(p); });
+  }
 }
 
 // Rows of B of n_channels channels, `width` columns long. Every piece is stored as a full vector:
-// what is too much of it is overwritten by the next one.
+// what is too much of it is overwritten by the next one of its row, or was there before and is put
+// back. A piece is the same for all channels, which keeps what is known of it in registers.
 template <int kStep, class T>
-void pack_pieces(const Piece* pieces, int64_t per_tap, int64_t n_taps, const T* x, int64_t plane,
+void pack_pieces(const Piece* piece, int64_t per_tap, int64_t n_taps, const T* x, int64_t plane,
                  int64_t n_channels, int step, int64_t width, T* to) {
-  for (int64_t c = 0; c < n_channels; ++c, x += plane) {
-    const Piece* piece = pieces;
-    for (int64_t t = 0; t < n_taps; ++t, to += width) {
-      for (int64_t i = 0; i < per_tap; ++i, ++piece) {
-        const T* from = x + piece->from;
-        if constexpr (kStep == 1) store(to + piece->column, load_masked(from, piece->mask));
-        if constexpr (kStep == 2) store(to + piece->column, load_even(from, piece->mask));
-        if constexpr (kStep == 0) store(to + piece->column, load_steps(from, piece->mask, step));
-      }
+  int64_t stride = n_taps * width;
+  for (int64_t t = 0; t < n_taps; ++t, to += width) {
+    for (int64_t i = 0; i < per_tap; ++i, ++piece) {
+      const T* from = x + piece->from;
+      T *place = to + piece->column, *next_row = to + width;
+      bool reaches_next = piece->column + Vec<T>::kLanes > width;
+      with_loads<kStep, T>(piece->mask, step, [&](auto load) FACULA_INLINE {
+        for (int64_t c = 0; c < n_channels; ++c) {
+          Vec<T> next;
+          if (reaches_next) next = Vec<T>::load(next_row + c * stride);
+          load(from + c * plane).store(place + c * stride);
+          if (reaches_next) next.store(next_row + c * stride);
+        }
+      });
     }
   }
 }
@@ -132,8 +132,10 @@ void pack_windows(const WindowSum<T>& s, int64_t begin, int64_t end, int64_t gro
   int64_t width = ceil_div(end - begin, kVector<T>) * kVector<T>;
   int step = static_cast<int>(s.x_step[2]);
   auto pack = step == 1 ? pack_pieces<1, T> : step == 2 ? pack_pieces<2, T> : pack_pieces<0, T>;
-  pack(pieces, per_tap, s.n_taps(), s.x + (group * s.n_channels + channel) * s.x_plane(),
-       s.x_plane(), n_channels, step, width, to);
+  const T* x = s.x + (group * s.n_channels + channel) * s.x_plane();
+  for (int64_t c = 0; c < n_channels; c += tuning::kPlanesAtOnce)
+    pack(pieces, per_tap, s.n_taps(), x + c * s.x_plane(), s.x_plane(),
+         std::min(tuning::kPlanesAtOnce, n_channels - c), step, width, to + c * s.n_taps() * width);
 }
 
 // One panel of weights: n_rows rows from `row` on, the numbers of a column together.
@@ -164,5 +166,3 @@ void pack_weights(const WindowSum<T>& s, int64_t group, int64_t row, int64_t n_r
 }  // namespace
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu
-
-#endif

@@ -118,7 +118,6 @@ bool suits_winograd(const WindowShape& s) {
   return s.taps[0].n == 1 && is_three(s.taps[1]) && is_three(s.taps[2]) &&
          s.x_step == ConvShape::Spatial{1, 1, 1} && s.is_dense() &&
          std::min(s.n_rows, s.n_channels) >= tuning::kMinWinogradChannels &&
-         s.n_rows * s.n_channels <= tuning::kMaxWinogradWeights &&
          n_tiles >= tuning::kMinWinogradTiles;
 }
 
@@ -140,7 +139,6 @@ ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa) {
       s.n_channels <= tuning::kFewRows || s.n_rows * s.n_taps() >= tuning::kMinReads;
   if (has_few_rows && is_read_often && fits_copied_lines(s)) return ConvWay::Direct;
 
-  if (isa != Isa::Avx512) return ConvWay::Columns;
   if (dtype == DType::Float32 && suits_winograd(s)) return ConvWay::Winograd;
   bool is_packable = s.x_step[2] <= tuning::kMaxGatherStep && s.n_taps() <= tuning::kMaxPackedTaps;
   return is_packable ? ConvWay::Packed : ConvWay::Columns;
@@ -173,8 +171,8 @@ ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa) {
   if (s.in_channels == 1 && s.out_channels <= tuning::kFewRows && fits_copied_lines(windows))
     return ConvWay::Direct;
 
-  if (isa != Isa::Avx512) return ConvWay::Columns;
-  if (dtype == DType::Float32 && suits_winograd(windows)) return ConvWay::Winograd;
+  bool has_few_sums = s.in_channels * s.out_channels <= tuning::kMaxWinogradWeights;
+  if (dtype == DType::Float32 && has_few_sums && suits_winograd(windows)) return ConvWay::Winograd;
   return fits_copied_segment(s) ? ConvWay::Packed : ConvWay::Columns;
 }
 
