@@ -8,7 +8,7 @@ inline namespace FACULA_ISA {
 #if defined(FACULA_AVX512)
 
 // rows[i] holds row i of a square of numbers; afterwards it holds column i.
-FACULA_FN void transpose(__m512 (&rows)[16]) {
+FACULA_FN void transpose_native(Native<float> (&rows)[16]) {
   __m512 pairs[16];
   for (int i = 0; i < 16; i += 2) {
     pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
@@ -39,7 +39,7 @@ FACULA_FN void transpose(__m512 (&rows)[16]) {
   }
 }
 
-FACULA_FN void transpose(__m512d (&rows)[8]) {
+FACULA_FN void transpose_native(Native<double> (&rows)[8]) {
   __m512d pairs[8];
   for (int i = 0; i < 8; i += 2) {
     pairs[i] = _mm512_unpacklo_pd(rows[i], rows[i + 1]);
@@ -120,20 +120,7 @@ FACULA_FN void transpose_pairs(Vec<T> (&rows)[Vec<T>::kLanes / 2]) {
 template <class T>
 FACULA_FN void transpose(Vec<T> (&rows)[Vec<T>::kLanes]) {
   constexpr int n = Vec<T>::kLanes;
-#if defined(FACULA_AVX512)
-  auto turn = [&](auto& square) {
-    for (int i = 0; i < n; ++i) square[i] = rows[i].v;
-    transpose(square);
-    for (int i = 0; i < n; ++i) rows[i] = Vec<T>(Native<T>(square[i]));
-  };
-  if constexpr (std::is_same_v<T, float>) {
-    __m512 square[n];
-    turn(square);
-  } else {
-    __m512d square[n];
-    turn(square);
-  }
-#elif defined(FACULA_AVX2)
+#if defined(FACULA_AVX512) || defined(FACULA_AVX2)
   if constexpr (std::is_floating_point_v<T>) {
     Native<T> square[n];
     for (int i = 0; i < n; ++i) square[i] = rows[i].v;

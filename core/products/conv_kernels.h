@@ -23,7 +23,7 @@ FACULA_KERNEL_TABLE(ConvTable, winograd_table)
 FACULA_KERNEL_TABLE(ConvTable, packed_table)
 
 inline namespace FACULA_ISA {
-// Of packed_table, whose sums are in a file of their own. For float and double, with AVX-512.
+// Of packed_table, whose sums are in a file of their own. For float and double.
 template <class T>
 void packed_weight(const ConvShape& s, const T* x, const T* y, T* w);
 }  // namespace FACULA_ISA

@@ -16,8 +16,6 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
-#if defined(FACULA_AVX512)
-
 namespace {
 
 // How the work is cut, by the sizes and the caches. The slices alone decide the order of a sum.
@@ -57,21 +55,23 @@ struct Target {
 };
 
 // To every second place.
-inline void store_even(const float* from, int64_t n, float* to) {
-  const __m512i low = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
-  for (int64_t i = 0; i < n; i += 16) {
-    int n_lanes = static_cast<int>(std::min<int64_t>(16, n - i));
-    __m512 values = load_first(from + i, n_lanes);
-    uint32_t mask = spread_bits((1u << n_lanes) - 1);
-    _mm512_mask_storeu_ps(to + 2 * i, static_cast<__mmask16>(mask),
-                          _mm512_permutexvar_ps(low, values));
-    _mm512_mask_storeu_ps(to + 2 * i + 16, static_cast<__mmask16>(mask >> 16),
-                          _mm512_permutexvar_ps(high, values));
+template <class T>
+void store_even(const T* from, int64_t n, T* to) {
+  int64_t i = 0;
+#if defined(FACULA_AVX512)
+  if constexpr (sizeof(T) == 4) {
+    for (; i < n; i += 16) {
+      int n_lanes = static_cast<int>(std::min<int64_t>(16, n - i));
+      Vec<T> values = load_first(from + i, n_lanes);
+      uint32_t mask = spread_bits((1u << n_lanes) - 1);
+      _mm512_mask_storeu_ps(to + 2 * i, static_cast<__mmask16>(mask),
+                            turns_of_lower(values, values).v);
+      _mm512_mask_storeu_ps(to + 2 * i + 16, static_cast<__mmask16>(mask >> 16),
+                            turns_of_upper(values, values).v);
+    }
   }
-}
-inline void store_even(const double* from, int64_t n, double* to) {
-  for (int64_t i = 0; i < n; ++i) to[2 * i] = from[i];
+#endif
+  for (; i < n; ++i) to[2 * i] = from[i];
 }
 
 template <class T>
@@ -204,13 +204,6 @@ void sum_windows(const WindowSum<T>& sum) {
 extern const ConvTable packed_table;
 const ConvTable packed_table = {{sum_windows<float>, packed_weight<float>},
                                 {sum_windows<double>, packed_weight<double>}};
-
-#else
-
-extern const ConvTable packed_table;
-const ConvTable packed_table = {};
-
-#endif
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

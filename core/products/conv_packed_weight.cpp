@@ -9,13 +9,12 @@
 
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "cpu/lanes.h"
 #include "products/pack_panels.h"
 #include "products/tuning.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
-
-#if defined(FACULA_AVX512)
 
 namespace {
 
@@ -83,7 +82,7 @@ void copy_lines(const ConvShape& s, const Cut& cut, const T* x, int64_t group, i
           const T* line = plane + (is_inside ? (d * s.in[1] + h) * s.in[2] + w : 0);
           for (int64_t i = 0; i < cut.span; i += v) {
             uint32_t mask = is_inside ? lanes_between(-w - i, s.in[2] - w - i, v) : 0;
-            store(to + i, load_masked(mask ? line + i : plane, mask));
+            load_masked(mask ? line + i : plane, mask).store(to + i);
           }
         }
       }
@@ -95,29 +94,29 @@ void copy_lines(const ConvShape& s, const Cut& cut, const T* x, int64_t group, i
 template <int kM, int kN, class T>
 void multiply_lines(const T* lines, const int64_t* offsets, const std::vector<Segment>& segments,
                     int64_t segment_stride, int64_t step, const T* b, T* c, int64_t ldc) {
-  using Vec = decltype(load(b));
+  using V = Vec<T>;
   constexpr int64_t v = kVector<T>;
   const T* rows[kM];
-  Vec sums[kM][kN];
+  V sums[kM][kN];
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i) {
     rows[i] = lines + offsets[i];
 #pragma GCC unroll 3
-    for (int j = 0; j < kN; ++j) sums[i][j] = broadcast(T(0));
+    for (int j = 0; j < kN; ++j) sums[i][j] = V(T(0));
   }
   int64_t start = 0;
   for (const Segment& segment : segments) {
     int64_t last = start + segment.n * step;
     for (int64_t at = start; at != last; at += step) {
-      Vec columns[kN];
+      V columns[kN];
 #pragma GCC unroll 3
       for (int j = 0; j < kN; ++j) {
-        columns[j] = load(b + j * v);
+        columns[j] = V::load(b + j * v);
         __builtin_prefetch(b + (tuning::kStepsAhead * kN + j) * v);
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kM; ++i) {
-        Vec x = broadcast(rows[i][at]);
+        V x(rows[i][at]);
 #pragma GCC unroll 3
         for (int j = 0; j < kN; ++j) sums[i][j] = fma(x, columns[j], sums[i][j]);
       }
@@ -130,7 +129,7 @@ void multiply_lines(const T* lines, const int64_t* offsets, const std::vector<Se
 #pragma GCC unroll 3
     for (int j = 0; j < kN; ++j) {
       T* place = c + i * ldc + j * v;
-      store(place, fma(broadcast(T(1)), load(place), sums[i][j]));
+      (V::load(place) + sums[i][j]).store(place);
     }
   }
 }
@@ -220,17 +219,15 @@ template <class T>
 void store_sums(const ConvShape& s, const T* sums, int64_t ldc, int64_t n_parts,
                 int64_t part_stride, int64_t n_rows, T* w) {
   constexpr int64_t v = kVector<T>;
-  using Vec = decltype(load(sums));
   // Along the rows of w: every other order would touch a page for each of its cache lines.
   for (int64_t o = 0; o < s.out_channels; o += v) {
     for (int64_t r = 0; r < n_rows; r += v) {
       int64_t n_r = std::min(v, n_rows - r), n_o = std::min(v, s.out_channels - o);
-      Vec square[v];
+      Vec<T> square[v];
       for (int64_t i = 0; i < v; ++i) {
         const T* from = sums + (r + std::min(i, n_r - 1)) * ldc + o;
-        square[i] = load(from);
-        for (int64_t p = 1; p < n_parts; ++p)
-          square[i] = fma(broadcast(T(1)), square[i], load(from + p * part_stride));
+        square[i] = Vec<T>::load(from);
+        for (int64_t p = 1; p < n_parts; ++p) square[i] += Vec<T>::load(from + p * part_stride);
       }
       transpose(square);
       for (int64_t i = 0; i < n_o; ++i)
@@ -278,8 +275,6 @@ void packed_weight(const ConvShape& s, const T* x, const T* y, T* w) {
 
 template void packed_weight(const ConvShape&, const float*, const float*, float*);
 template void packed_weight(const ConvShape&, const double*, const double*, double*);
-
-#endif
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

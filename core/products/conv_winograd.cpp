@@ -13,37 +13,36 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
-#if defined(FACULA_AVX512)
-
 namespace {
 
 constexpr int64_t kPlaces = 16;
 constexpr int64_t kBlockRows = tuning::kWinogradRows;
+constexpr int64_t kPanelRows = kBlockRows / kRows * kRows;  // of a block of whole panels of kernels
 
-inline __m512 subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+using V = Vec<float>;
 
 // B^T d for one line of a window, and the same for the places of a window.
-inline void transform_window(const __m512 (&d)[4], __m512 (&to)[4]) {
-  to[0] = subtract(d[0], d[2]);
-  to[1] = add(d[1], d[2]);
-  to[2] = subtract(d[2], d[1]);
-  to[3] = subtract(d[1], d[3]);
+inline void transform_window(const V (&d)[4], V (&to)[4]) {
+  to[0] = d[0] - d[2];
+  to[1] = d[1] + d[2];
+  to[2] = d[2] - d[1];
+  to[3] = d[1] - d[3];
 }
 
 // G g for one line of a kernel.
-inline void transform_kernel(const __m512 (&g)[3], __m512 (&to)[4]) {
-  __m512 half = broadcast(0.5f);
-  __m512 ends = multiply(half, add(g[0], g[2])), middle = multiply(half, g[1]);
+inline void transform_kernel(const V (&g)[3], V (&to)[4]) {
+  V half(0.5f);
+  V ends = half * (g[0] + g[2]), middle = half * g[1];
   to[0] = g[0];
-  to[1] = add(ends, middle);
-  to[2] = subtract(ends, middle);
+  to[1] = ends + middle;
+  to[2] = ends - middle;
   to[3] = g[2];
 }
 
 // A^T m.
-inline void transform_products(const __m512 (&m)[4], __m512 (&to)[2]) {
-  to[0] = add(add(m[0], m[1]), m[2]);
-  to[1] = subtract(subtract(m[1], m[2]), m[3]);
+inline void transform_products(const V (&m)[4], V (&to)[2]) {
+  to[0] = m[0] + m[1] + m[2];
+  to[1] = m[1] - m[2] - m[3];
 }
 
 // Tiles are the pixels of a sum over 4x4 windows with a step of 2.
@@ -61,33 +60,35 @@ WindowSum<float> tiles_of(const WindowSum<float>& s) {
 void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* to) {
   int64_t n_rows = std::min(kRows, s.n_rows - row), n_channels = s.n_channels;
   int64_t place_stride = s.n_rows * n_channels;
-  int n = static_cast<int>(n_rows);
   // The taps of the gradient of the input go backwards.
   bool flips[2] = {s.taps[1].step.shift < 0, s.taps[2].step.shift < 0};
-  Scratch<float> packed(9 * n_rows * n_channels + kVector<float>);
+  Scratch<float> packed(9 * n_rows * n_channels);
   pack_weights(s, group, row, n_rows, 0, n_channels, packed.data());
   to += row * n_channels;
   for (int64_t c = 0; c < n_channels; ++c, to += n_rows) {
-    __m512 half_done[4][3];
-    for (int j = 0; j < 3; ++j) {
-      __m512 g[3], column[4];
-      for (int i = 0; i < 3; ++i) {
-        int a = flips[0] ? 2 - i : i, b = flips[1] ? 2 - j : j;
-        g[i] = load_first(packed.data() + (c * 9 + a * 3 + b) * n_rows, n);
+    for (int64_t r = 0; r < n_rows; r += V::kLanes) {
+      int n = static_cast<int>(std::min<int64_t>(V::kLanes, n_rows - r));
+      V half_done[4][3];
+      for (int j = 0; j < 3; ++j) {
+        V g[3], column[4];
+        for (int i = 0; i < 3; ++i) {
+          int a = flips[0] ? 2 - i : i, b = flips[1] ? 2 - j : j;
+          g[i] = load_first(packed.data() + (c * 9 + a * 3 + b) * n_rows + r, n);
+        }
+        transform_kernel(g, column);
+        for (int i = 0; i < 4; ++i) half_done[i][j] = column[i];
       }
-      transform_kernel(g, column);
-      for (int i = 0; i < 4; ++i) half_done[i][j] = column[i];
-    }
-    for (int i = 0; i < 4; ++i) {
-      __m512 line[4];
-      transform_kernel(half_done[i], line);
-      for (int j = 0; j < 4; ++j) store_first(to + (i * 4 + j) * place_stride, n, line[j]);
+      for (int i = 0; i < 4; ++i) {
+        V line[4];
+        transform_kernel(half_done[i], line);
+        for (int j = 0; j < 4; ++j) store_first(to + (i * 4 + j) * place_stride + r, n, line[j]);
+      }
     }
   }
 }
 
 // Up to a vector of tiles in one line: where the four lines of their windows come from, and which
-// of the 34 numbers of each are inside the image.
+// of the numbers of each are inside the image.
 struct TilePiece {
   int64_t from[4];
   uint64_t mask[4];
@@ -125,26 +126,21 @@ int64_t find_tile_pieces(const WindowSum<float>& tiles, int64_t begin, int64_t e
 constexpr int64_t kPitch = kCols<float> + kVector<float>;
 
 void gather_tiles(const TilePiece* pieces, int64_t n_pieces, const float* x, float* to) {
-  const __m512i evens =
-      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
+  constexpr int v = V::kLanes;
   for (const TilePiece* piece = pieces; piece < pieces + n_pieces; ++piece) {
     for (int a = 0; a < 4; ++a) {
       const float* line = x + piece->from[a];
       uint64_t mask = piece->mask[a];
-      __m512 first = load_masked(line, static_cast<uint32_t>(mask & 0xFFFF));
-      __m512 second = load_masked(line + 16, static_cast<uint32_t>(mask >> 16 & 0xFFFF));
-      __m512i third =
-          _mm512_castps_si512(load_masked(line + 32, static_cast<uint32_t>(mask >> 32)));
-      __m512i even = _mm512_castps_si512(_mm512_permutex2var_ps(first, evens, second));
-      __m512i odd = _mm512_castps_si512(_mm512_permutex2var_ps(first, odds, second));
+      V first = load_masked(line, static_cast<uint32_t>(mask) & kAllLanes<float>);
+      V second = load_masked(line + v, static_cast<uint32_t>(mask >> v) & kAllLanes<float>);
+      V third = load_masked(line + 2 * v, static_cast<uint32_t>(mask >> 2 * v));
+      V even = evens(first, second), odd = odds(first, second);
       float* place = to + a * 4 * kPitch + piece->column;
-      store(place, _mm512_castsi512_ps(even));
-      store(place + kPitch, _mm512_castsi512_ps(odd));
+      even.store(place);
+      odd.store(place + kPitch);
       // The next tile's even and odd numbers are this tile's last two.
-      store(place + 2 * kPitch, _mm512_castsi512_ps(_mm512_alignr_epi32(third, even, 1)));
-      third = _mm512_alignr_epi32(third, third, 1);
-      store(place + 3 * kPitch, _mm512_castsi512_ps(_mm512_alignr_epi32(third, odd, 1)));
+      shifted_in(even, third).store(place + 2 * kPitch);
+      shifted_in(odd, rotated<1>(third)).store(place + 3 * kPitch);
     }
   }
 }
@@ -163,17 +159,17 @@ void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64
   for (int64_t c = 0; c < n_channels; ++c, x += tiles.x_plane()) {
     gather_tiles(pieces, n_pieces, x, raw);
     for (int64_t j = 0; j < width; j += v) {
-      __m512 half_done[4][4];
+      V half_done[4][4];
       for (int b = 0; b < 4; ++b) {
-        __m512 d[4], column[4];
-        for (int a = 0; a < 4; ++a) d[a] = load(raw + (a * 4 + b) * kPitch + j);
+        V d[4], column[4];
+        for (int a = 0; a < 4; ++a) d[a] = V::load(raw + (a * 4 + b) * kPitch + j);
         transform_window(d, column);
         for (int a = 0; a < 4; ++a) half_done[a][b] = column[a];
       }
       for (int a = 0; a < 4; ++a) {
-        __m512 line[4];
+        V line[4];
         transform_window(half_done[a], line);
-        for (int b = 0; b < 4; ++b) store(to + (a * 4 + b) * place_stride + c * ld + j, line[b]);
+        for (int b = 0; b < 4; ++b) line[b].store(to + (a * 4 + b) * place_stride + c * ld + j);
       }
     }
   }
@@ -197,24 +193,21 @@ void store_tiles(const WindowSum<float>& s, const std::vector<Run>& runs, int64_
                  const float* products, int64_t place_stride, float bias, float* y,
                  int64_t image_stride) {
   constexpr int64_t v = kVector<float>;
-  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-  const __m512i high =
-      _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   float lines[2][2 * kCols<float>];
   for (int64_t j = 0; j < width; j += v) {
-    __m512 half_done[2][4];
+    V half_done[2][4];
     for (int b = 0; b < 4; ++b) {
-      __m512 m[4], column[2];
-      for (int a = 0; a < 4; ++a) m[a] = load(products + (a * 4 + b) * place_stride + j);
+      V m[4], column[2];
+      for (int a = 0; a < 4; ++a) m[a] = V::load(products + (a * 4 + b) * place_stride + j);
       transform_products(m, column);
       half_done[0][b] = column[0], half_done[1][b] = column[1];
     }
     for (int a = 0; a < 2; ++a) {
-      __m512 pixels[2];
+      V pixels[2];
       transform_products(half_done[a], pixels);
-      for (__m512& p : pixels) p = add(p, broadcast(bias));
-      store(lines[a] + 2 * j, _mm512_permutex2var_ps(pixels[0], low, pixels[1]));
-      store(lines[a] + 2 * j + v, _mm512_permutex2var_ps(pixels[0], high, pixels[1]));
+      for (V& p : pixels) p += V(bias);
+      turns_of_lower(pixels[0], pixels[1]).store(lines[a] + 2 * j);
+      turns_of_upper(pixels[0], pixels[1]).store(lines[a] + 2 * j + v);
     }
   }
   for (const Run& run : runs) {
@@ -226,19 +219,19 @@ void store_tiles(const WindowSum<float>& s, const std::vector<Run>& runs, int64_
 }
 
 // A y for one line of a tile, the transpose of transform_products.
-inline void transform_outputs(const __m512 (&y)[2], __m512 (&to)[4]) {
+inline void transform_outputs(const V (&y)[2], V (&to)[4]) {
   to[0] = y[0];
-  to[1] = add(y[0], y[1]);
-  to[2] = subtract(y[0], y[1]);
-  to[3] = subtract(broadcast(0.0f), y[1]);
+  to[1] = y[0] + y[1];
+  to[2] = y[0] - y[1];
+  to[3] = V(0.0f) - y[1];
 }
 
 // G^T s, the transpose of transform_kernel.
-inline void transform_sums(const __m512 (&s)[4], __m512 (&to)[3]) {
-  __m512 half = broadcast(0.5f), ends = multiply(half, add(s[1], s[2]));
-  to[0] = add(s[0], ends);
-  to[1] = multiply(half, subtract(s[1], s[2]));
-  to[2] = add(ends, s[3]);
+inline void transform_sums(const V (&s)[4], V (&to)[3]) {
+  V half(0.5f), ends = half * (s[1] + s[2]);
+  to[0] = s[0] + ends;
+  to[1] = half * (s[1] - s[2]);
+  to[2] = ends + s[3];
 }
 
 // How the gradient of the weight is cut: blocks of channels by channels, and parts of the tiles.
@@ -286,19 +279,19 @@ void pack_output_tiles(const ConvShape& s, const WindowSum<float>& tiles, const 
     }
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t c = 0; c < ld; c += v) {
-        __m512 half_done[4][2];
+        V half_done[4][2];
         for (int b = 0; b < 2; ++b) {
           const float* place = pixels + (2 * i + b) * ld + c;
-          __m512 lines[2] = {load(place), load(place + 2 * n * ld)}, turned[4];
+          V lines[2] = {V::load(place), V::load(place + 2 * n * ld)}, turned[4];
           transform_outputs(lines, turned);
           for (int a = 0; a < 4; ++a) half_done[a][b] = turned[a];
         }
         int64_t first = c / panel * panel, width = std::min(panel, ld - first);
         float* place = to + first * n_tiles + (column + i) * width + c - first;
         for (int a = 0; a < 4; ++a) {
-          __m512 line[4];
+          V line[4];
           transform_outputs(half_done[a], line);
-          for (int b = 0; b < 4; ++b) store(place + (a * 4 + b) * ld * n_tiles, line[b]);
+          for (int b = 0; b < 4; ++b) line[b].store(place + (a * 4 + b) * ld * n_tiles);
         }
       }
     }
@@ -311,18 +304,18 @@ void store_kernels(const ConvShape& s, const float* sums, int64_t n_in, int64_t 
   int64_t ld = ceil_div(n_out, v) * v;
   for (int64_t o = 0; o < n_out; o += v) {
     for (int64_t c = 0; c < n_in; ++c) {
-      __m512 half_done[3][4];
+      V half_done[3][4];
       for (int b = 0; b < 4; ++b) {
-        __m512 m[4], column[3];
-        for (int a = 0; a < 4; ++a) m[a] = load(sums + ((a * 4 + b) * n_in + c) * ld + o);
+        V m[4], column[3];
+        for (int a = 0; a < 4; ++a) m[a] = V::load(sums + ((a * 4 + b) * n_in + c) * ld + o);
         transform_sums(m, column);
         for (int a = 0; a < 3; ++a) half_done[a][b] = column[a];
       }
       float taps[9][v];
       for (int a = 0; a < 3; ++a) {
-        __m512 line[3];
+        V line[3];
         transform_sums(half_done[a], line);
-        for (int b = 0; b < 3; ++b) store(taps[a * 3 + b], line[b]);
+        for (int b = 0; b < 3; ++b) line[b].store(taps[a * 3 + b]);
       }
       for (int64_t i = 0; i < std::min(v, n_out - o); ++i)
         for (int t = 0; t < 9; ++t) w[(o + i) * s.weight_row() + c * 9 + t] = taps[t][i];
@@ -393,21 +386,21 @@ void sum_tiles(const WindowSum<float>& s, const WindowSum<float>& tiles, const f
     runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
                     (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
   });
-  for (int64_t row = first_row; row < last_row; row += kBlockRows) {
-    int64_t block_end = std::min(row + kBlockRows, last_row);
+  for (int64_t row = first_row; row < last_row; row += kPanelRows) {
+    int64_t block_end = std::min(row + kPanelRows, last_row);
     for (int64_t place = 0; place < kPlaces; ++place) {
       const float* w = kernels + place * s.n_rows * s.n_channels;
       for (int64_t r = row; r < block_end; r += kRows) {
         int64_t height = std::min(kRows, block_end - r);
         const float* a = w + r * s.n_channels;
         Tile<float> tile{{a, 1, height}, windows + place * s.n_channels * width,           width,
-                         s.n_channels,   products + (place * kBlockRows + r - row) * cols, cols};
+                         s.n_channels,   products + (place * kPanelRows + r - row) * cols, cols};
         tile.next_a = a + kRows * s.n_channels;
         multiply_tile(tile, height, width);
       }
     }
     for (int64_t r = row; r < block_end; ++r) {
-      store_tiles(s, runs, width, products + (r - row) * cols, kBlockRows * cols,
+      store_tiles(s, runs, width, products + (r - row) * cols, kPanelRows * cols,
                   s.bias ? s.bias[group * s.n_rows + r] : 0.0f, s.y_row(0, group, r),
                   s.groups * s.n_rows * s.y_plane());
     }
@@ -429,7 +422,7 @@ void sum_by_winograd(const WindowSum<float>& s) {
   int64_t task_rows = ceil_div(cut.row_panels, cut.row_tasks) * kRows;
   parallel_for(s.groups * cut.n_panels * cut.row_tasks, 1, [&](int64_t first, int64_t last) {
     Scratch<float> windows(kPlaces * s.n_channels * cols);
-    Scratch<float> products(kPlaces * kBlockRows * cols);
+    Scratch<float> products(kPlaces * kPanelRows * cols);
     std::vector<Run> runs;
     for (int64_t task = first; task < last; ++task) {
       int64_t part = task % cut.row_tasks, panel = task / cut.row_tasks % cut.n_panels;
@@ -471,13 +464,6 @@ void weight_by_winograd(const ConvShape& s, const float* x, const float* y, floa
 
 extern const ConvTable winograd_table;
 const ConvTable winograd_table = {{sum_by_winograd, weight_by_winograd}, {}};
-
-#else
-
-extern const ConvTable winograd_table;
-const ConvTable winograd_table = {};
-
-#endif
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -89,7 +89,7 @@ FACULA_PAIRS void multiply_words(const Words& a, const uint32_t* b, int64_t b_st
   for (int i = 0; i < kTileRows; ++i)
     for (int j = 0; j < kVectors; ++j) {
       int n = static_cast<int>(std::clamp<int64_t>(n_cols - j * kLanes, 0, kLanes));
-      store_first(c + i * ldc + j * kLanes, n, sums[i][j]);
+      store_first(c + i * ldc + j * kLanes, n, Vec<float>(sums[i][j]));
     }
 }
 

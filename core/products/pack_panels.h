@@ -13,31 +13,31 @@ namespace {
 #if defined(FACULA_AVX512)
 
 // Half a vector from each.
-inline __m512 join_halves(const float* low, const float* high) {
+inline Vec<float> join_halves(const float* low, const float* high) {
   return _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps(low)), _mm256_loadu_ps(high), 1);
 }
-inline __m512d join_halves(const double* low, const double* high) {
+inline Vec<double> join_halves(const double* low, const double* high) {
   return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)), _mm256_loadu_pd(high), 1);
 }
 
 // A full panel of kRows rows and one vector of columns: the numbers of a column come to lie
 // together.
 inline void transpose_panel(const float* from, int64_t row_stride, float* to) {
-  __m512d rows[8];
-  for (int i = 0; i < 8; ++i) rows[i] = _mm512_castps_pd(load(from + i * row_stride));
+  Vec<double> rows[8];
+  for (int i = 0; i < 8; ++i) rows[i] = _mm512_castps_pd(_mm512_loadu_ps(from + i * row_stride));
   transpose(rows);  // pairs of columns
   const __m512i evens_odds =
       _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
   for (int i = 0; i < 8; ++i) {
-    store(to + i * 16, _mm512_permutexvar_ps(evens_odds, _mm512_castpd_ps(rows[i])));
+    _mm512_storeu_ps(to + i * 16, _mm512_permutexvar_ps(evens_odds, _mm512_castpd_ps(rows[i].v)));
   }
 }
 
 inline void transpose_panel(const double* from, int64_t row_stride, double* to) {
-  __m512d rows[8];
-  for (int i = 0; i < 8; ++i) rows[i] = load(from + i * row_stride);
+  Vec<double> rows[8];
+  for (int i = 0; i < 8; ++i) rows[i] = Vec<double>::load(from + i * row_stride);
   transpose(rows);
-  for (int i = 0; i < 8; ++i) store(to + i * 8, rows[i]);
+  for (int i = 0; i < 8; ++i) rows[i].store(to + i * 8);
 }
 
 #endif
@@ -46,7 +46,6 @@ inline void transpose_panel(const double* from, int64_t row_stride, double* to) 
 // together. Up to `padded` the last row is repeated: what is made of it is not stored.
 template <class T>
 void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t depth, T* to) {
-  using Vec = decltype(load(to));
   constexpr int64_t v = kVector<T>;
   int64_t done = 0;
 #if defined(FACULA_AVX512)
@@ -60,7 +59,7 @@ void pack_transposed(MatrixView<T> from, int64_t width, int64_t padded, int64_t 
     int n_to = static_cast<int>(std::min(v, padded - i));
     for (int64_t p = done; p < depth; p += v) {
       int n_steps = static_cast<int>(std::min(v, depth - p));
-      Vec rows[v];
+      Vec<T> rows[v];
 #pragma GCC unroll 16
       for (int r = 0; r < v; ++r) {
         const T* row = from.data + std::min(i + r, width - 1) * from.row_stride + p;
@@ -94,8 +93,7 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t uni
     for (; done + 2 <= depth; done += 2) {
       const T* column = from.data + done * from.col_stride;
       for (int64_t i = 0; i < n_full; i += height)
-        store(to + i * depth + done * height,
-              join_halves(column + i, column + from.col_stride + i));
+        join_halves(column + i, column + from.col_stride + i).store(to + i * depth + done * height);
     }
   }
 #endif
@@ -103,7 +101,7 @@ void pack_copied(MatrixView<T> from, int64_t n_rows, int64_t height, int64_t uni
     const T* column = from.data + p * from.col_stride;
     for (int64_t i = 0; i < n_full && p >= done; i += height) {
       T* place = to + i * depth + p * height;
-      for (int64_t r = 0; r + v <= height; r += v) store(place + r, load(column + i + r));
+      for (int64_t r = 0; r + v <= height; r += v) Vec<T>::load(column + i + r).store(place + r);
       int n_tail = static_cast<int>(height % v);
       if (n_tail > 0) {
         int64_t r = height - n_tail;

@@ -1,9 +1,8 @@
 // Windows of images and weights of kernels, packed as the inner loop of products reads them.
 #pragma once
+#include "cpu/lanes.h"
 #include "products/conv_shape.h"
 #include "products/pack_panels.h"
-
-#if defined(FACULA_AVX512)
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -85,25 +84,10 @@ int64_t find_pieces(const WindowSum<T>& s, int64_t begin, int64_t end, Piece* pi
 }
 
 // Every second number, of those whose bit is set.
-inline __m512 load_even(const float* p, uint32_t mask) {
-  const __m512i evens =
-      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return _mm512_permutex2var_ps(load_masked(p, mask & 0xFFFF), evens,
-                                load_masked(p + 16, mask >> 16));
-}
-inline __m512d load_even(const double* p, uint32_t mask) {
-  const __m512i evens = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-  return _mm512_permutex2var_pd(load_masked(p, mask & 0xFF), evens, load_masked(p + 8, mask >> 8));
-}
-inline __m512 load_steps(const float* p, uint32_t mask, int step) {
-  __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512i at = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(step));
-  return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), static_cast<__mmask16>(mask), at, p, 4);
-}
-inline __m512d load_steps(const double* p, uint32_t mask, int step) {
-  __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  __m256i at = _mm256_mullo_epi32(lanes, _mm256_set1_epi32(step));
-  return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), static_cast<__mmask8>(mask), at, p, 8);
+template <class T>
+FACULA_FN Vec<T> load_even(const T* p, uint32_t mask) {
+  constexpr int v = Vec<T>::kLanes;
+  return evens(load_masked(p, mask & kAllLanes<T>), load_masked(p + v, mask >> v));
 }
 
 // Rows of B of n_channels channels, `width` columns long. Every piece is stored as a full vector:
@@ -116,9 +100,9 @@ void pack_pieces(const Piece* pieces, int64_t per_tap, int64_t n_taps, const T* 
     for (int64_t t = 0; t < n_taps; ++t, to += width) {
       for (int64_t i = 0; i < per_tap; ++i, ++piece) {
         const T* from = x + piece->from;
-        if constexpr (kStep == 1) store(to + piece->column, load_masked(from, piece->mask));
-        if constexpr (kStep == 2) store(to + piece->column, load_even(from, piece->mask));
-        if constexpr (kStep == 0) store(to + piece->column, load_steps(from, piece->mask, step));
+        if constexpr (kStep == 1) load_masked(from, piece->mask).store(to + piece->column);
+        if constexpr (kStep == 2) load_even(from, piece->mask).store(to + piece->column);
+        if constexpr (kStep == 0) gather_masked(from, step, piece->mask).store(to + piece->column);
       }
     }
   }
@@ -164,5 +148,3 @@ void pack_weights(const WindowSum<T>& s, int64_t group, int64_t row, int64_t n_r
 }  // namespace
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu
-
-#endif

@@ -140,7 +140,6 @@ ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa) {
       s.n_channels <= tuning::kFewRows || s.n_rows * s.n_taps() >= tuning::kMinReads;
   if (has_few_rows && is_read_often && fits_copied_lines(s)) return ConvWay::Direct;
 
-  if (isa != Isa::Avx512) return ConvWay::Columns;
   if (dtype == DType::Float32 && suits_winograd(s)) return ConvWay::Winograd;
   bool is_packable = s.x_step[2] <= tuning::kMaxGatherStep && s.n_taps() <= tuning::kMaxPackedTaps;
   return is_packable ? ConvWay::Packed : ConvWay::Columns;
@@ -173,7 +172,6 @@ ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa) {
   if (s.in_channels == 1 && s.out_channels <= tuning::kFewRows && fits_copied_lines(windows))
     return ConvWay::Direct;
 
-  if (isa != Isa::Avx512) return ConvWay::Columns;
   if (dtype == DType::Float32 && suits_winograd(windows)) return ConvWay::Winograd;
   return fits_copied_segment(s) ? ConvWay::Packed : ConvWay::Columns;
 }

@@ -21,14 +21,14 @@ namespace {
 template <bool kByColumns, bool kMasked, int kM, int kN, class T>
 void multiply_panels(const Tile<T>& tile, int n_last) {
   const Tile<T> x = tile;  // which no store to C can change
-  using Vec = decltype(load(x.b));
+  using V = Vec<T>;
   constexpr int64_t v = kVector<T>, line = 64 / sizeof(T);
   const T *a = nullptr, *b = nullptr, *next_a = x.next_a;
   int64_t row_stride = kByColumns ? 1 : x.a.row_stride;
   int64_t col_stride = kByColumns ? x.a.col_stride : 1;
   int64_t n_sums = x.n_sums, a_step = n_sums * col_stride, step = n_sums * x.b_step, ldc = x.ldc;
   T before[kM][kN * v];  // the sums that are complete, added up
-  Vec sums[kM][kN];
+  V sums[kM][kN];
   for (int64_t sum = 0; sum < n_sums; ++sum) {
     a = x.a.data + sum * col_stride;
     b = x.b + sum * x.b_step;
@@ -36,7 +36,7 @@ void multiply_panels(const Tile<T>& tile, int n_last) {
 #pragma GCC unroll 8
     for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 3
-      for (int j = 0; j < kN; ++j) sums[i][j] = broadcast(T(0));
+      for (int j = 0; j < kN; ++j) sums[i][j] = V(T(0));
     }
     for (int64_t first = 0; first < depth; first += line) {
       if (first < kM * line && sum == n_sums - 1) {
@@ -53,16 +53,16 @@ void multiply_panels(const Tile<T>& tile, int n_last) {
       int64_t n_steps = std::min(line, depth - first);
 #pragma GCC unroll 1
       for (int64_t p = 0; p < n_steps; ++p) {
-        Vec columns[kN];
+        V columns[kN];
 #pragma GCC unroll 3
         for (int j = 0; j < kN; ++j) {
           bool is_whole = !kMasked || j < kN - 1;
-          columns[j] = is_whole ? load(b + j * v) : load_first(b + j * v, n_last);
+          columns[j] = is_whole ? V::load(b + j * v) : load_first(b + j * v, n_last);
           if (j * v % line == 0) __builtin_prefetch(b + tuning::kStepsAhead * step + j * v);
         }
 #pragma GCC unroll 8
         for (int i = 0; i < kM; ++i) {
-          Vec factor = broadcast(a[i * row_stride]);
+          V factor(a[i * row_stride]);
 #pragma GCC unroll 3
           for (int j = 0; j < kN; ++j) sums[i][j] = fma(factor, columns[j], sums[i][j]);
         }
@@ -75,18 +75,18 @@ void multiply_panels(const Tile<T>& tile, int n_last) {
     for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 3
       for (int j = 0; j < kN; ++j) {
-        if (sum > 0) sums[i][j] = add(load(before[i] + j * v), sums[i][j]);
-        if (sum < n_sums - 1) store(before[i] + j * v, sums[i][j]);
+        if (sum > 0) sums[i][j] = V::load(before[i] + j * v) + sums[i][j];
+        if (sum < n_sums - 1) sums[i][j].store(before[i] + j * v);
       }
     }
   }
-  Vec alpha = broadcast(x.alpha), beta = broadcast(x.beta);
+  V alpha(x.alpha), beta(x.beta);
   bool adds = x.beta != T(0);
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i) {
 #pragma GCC unroll 3
     for (int j = 0; j < kN; ++j) {
-      Vec sum = multiply(alpha, sums[i][j]);
+      V sum = alpha * sums[i][j];
       T* place = x.c + i * ldc + j * v;
       int n = j == kN - 1 ? n_last : static_cast<int>(v);
       if (adds) sum = fma(beta, load_first(place, n), sum);
