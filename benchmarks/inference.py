@@ -1,9 +1,11 @@
 """Networks that only answer: one image or eight, a few texts, one token with a cache, one row.
 
-Each against PyTorch and, where it is installed, against onnxruntime on the exported model.
+Each against PyTorch and, where it is installed, against onnxruntime on the exported model. What is
+fused has its batch norms folded into the convolutions by ``fuse``, as onnxruntime always does.
 """
 
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 
 import gpt
@@ -23,9 +25,11 @@ def run_model(model, inputs, torch):
     return {"run": run}
 
 
-def image_network(build, n_images, torch):
+def image_network(build, n_images, torch, is_fused=False):
     library = getattr(torch, "facula", torch)
     model = build(library).eval()
+    if is_fused:
+        model = import_module(f"{library.__name__}.fx.experimental.optimization").fuse(model)
     x = library.randn(n_images, 3, 224, 224)
     # PyTorch is at its best with this layout here.
     if torch.__name__ == "torch":
@@ -100,8 +104,11 @@ def row_network(torch):
 
 NETWORKS = {
     "ResNet-18 of one image": partial(image_network, resnet, 1),
+    "ResNet-18 of one image, fused": partial(image_network, resnet, 1, is_fused=True),
     "ResNet-18 of 8 images": partial(image_network, resnet, 8),
+    "ResNet-18 of 8 images, fused": partial(image_network, resnet, 8, is_fused=True),
     "MobileNet of one image": partial(image_network, depthwise_network, 1),
+    "MobileNet of one image, fused": partial(image_network, depthwise_network, 1, is_fused=True),
     "GPT of 4x256 tokens": text_network,
     "GPT, one token with a cache": token_network,
     "MLP 784-256-10 of one row": row_network,
