@@ -54,24 +54,17 @@ struct Target {
   bool is_buffer;
 };
 
-// To every second place.
+// To every second place. Nobody else writes meanwhile what lies between, up to the last of these.
 template <class T>
 void store_even(const T* from, int64_t n, T* to) {
-  int64_t i = 0;
-#if defined(FACULA_AVX512)
-  if constexpr (sizeof(T) == 4) {
-    for (; i < n; i += 16) {
-      int n_lanes = static_cast<int>(std::min<int64_t>(16, n - i));
-      Vec<T> values = load_first(from + i, n_lanes);
-      uint32_t mask = spread_bits((1u << n_lanes) - 1);
-      _mm512_mask_storeu_ps(to + 2 * i, static_cast<__mmask16>(mask),
-                            turns_of_lower(values, values).v);
-      _mm512_mask_storeu_ps(to + 2 * i + 16, static_cast<__mmask16>(mask >> 16),
-                            turns_of_upper(values, values).v);
-    }
+  constexpr int64_t v = Vec<T>::kLanes;
+  for (int64_t i = 0; i < n; i += v) {
+    Vec<T> values = load_first(from + i, static_cast<int>(std::min(v, n - i)));
+    int64_t n_places = 2 * (n - i) - 1;
+    store_even_lanes(turns_of_lower(values, values), std::min(v, n_places), to + 2 * i);
+    if (n_places > v)
+      store_even_lanes(turns_of_upper(values, values), std::min(v, n_places - v), to + 2 * i + v);
   }
-#endif
-  for (; i < n; ++i) to[2 * i] = from[i];
 }
 
 template <class T>

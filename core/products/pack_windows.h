@@ -83,27 +83,43 @@ int64_t find_pieces(const WindowSum<T>& s, int64_t begin, int64_t end, Piece* pi
   return per_tap;
 }
 
-// Every second number, of those whose bit is set.
-template <class T>
-FACULA_FN Vec<T> load_even(const T* p, uint32_t mask) {
+// Calls f(load) with the way to load a piece of a line whose numbers lie `step` apart.
+template <int kStep, class T, class F>
+FACULA_FN void with_loads(uint32_t mask, int step, F f) {
   constexpr int v = Vec<T>::kLanes;
-  return evens(load_masked(p, mask & kAllLanes<T>), load_masked(p + v, mask >> v));
+  if constexpr (kStep == 0) {
+    f([=](const T* p) FACULA_INLINE { return gather_masked(p, step, mask); });
+  } else if constexpr (kStep == 2) {
+    SomeLanes<T> low(mask & kAllLanes<T>), high(mask >> v);
+    f([=](const T* p) FACULA_INLINE { return evens(low.load(p), high.load(p + v)); });
+  } else if (mask == kAllLanes<T>) {
+    f([](const T* p) FACULA_INLINE { return Vec<T>::load(p); });
+  } else {
+    SomeLanes<T> lanes(mask);
+    f([=](const T* p) FACULA_INLINE { return lanes.load(p); });
+  }
 }
 
 // Rows of B of n_channels channels, `width` columns long. Every piece is stored as a full vector:
-// what is too much of it is overwritten by the next one.
+// what is too much of it is overwritten by the next one of its row, or was there before and is put
+// back. A piece is the same for all channels, which keeps what is known of it in registers.
 template <int kStep, class T>
-void pack_pieces(const Piece* pieces, int64_t per_tap, int64_t n_taps, const T* x, int64_t plane,
+void pack_pieces(const Piece* piece, int64_t per_tap, int64_t n_taps, const T* x, int64_t plane,
                  int64_t n_channels, int step, int64_t width, T* to) {
-  for (int64_t c = 0; c < n_channels; ++c, x += plane) {
-    const Piece* piece = pieces;
-    for (int64_t t = 0; t < n_taps; ++t, to += width) {
-      for (int64_t i = 0; i < per_tap; ++i, ++piece) {
-        const T* from = x + piece->from;
-        if constexpr (kStep == 1) load_masked(from, piece->mask).store(to + piece->column);
-        if constexpr (kStep == 2) load_even(from, piece->mask).store(to + piece->column);
-        if constexpr (kStep == 0) gather_masked(from, step, piece->mask).store(to + piece->column);
-      }
+  int64_t stride = n_taps * width;
+  for (int64_t t = 0; t < n_taps; ++t, to += width) {
+    for (int64_t i = 0; i < per_tap; ++i, ++piece) {
+      const T* from = x + piece->from;
+      T *place = to + piece->column, *next_row = to + width;
+      bool reaches_next = piece->column + Vec<T>::kLanes > width;
+      with_loads<kStep, T>(piece->mask, step, [&](auto load) FACULA_INLINE {
+        for (int64_t c = 0; c < n_channels; ++c) {
+          Vec<T> next;
+          if (reaches_next) next = Vec<T>::load(next_row + c * stride);
+          load(from + c * plane).store(place + c * stride);
+          if (reaches_next) next.store(next_row + c * stride);
+        }
+      });
     }
   }
 }
@@ -116,8 +132,10 @@ void pack_windows(const WindowSum<T>& s, int64_t begin, int64_t end, int64_t gro
   int64_t width = ceil_div(end - begin, kVector<T>) * kVector<T>;
   int step = static_cast<int>(s.x_step[2]);
   auto pack = step == 1 ? pack_pieces<1, T> : step == 2 ? pack_pieces<2, T> : pack_pieces<0, T>;
-  pack(pieces, per_tap, s.n_taps(), s.x + (group * s.n_channels + channel) * s.x_plane(),
-       s.x_plane(), n_channels, step, width, to);
+  const T* x = s.x + (group * s.n_channels + channel) * s.x_plane();
+  for (int64_t c = 0; c < n_channels; c += tuning::kPlanesAtOnce)
+    pack(pieces, per_tap, s.n_taps(), x + c * s.x_plane(), s.x_plane(),
+         std::min(tuning::kPlanesAtOnce, n_channels - c), step, width, to + c * s.n_taps() * width);
 }
 
 // One panel of weights: n_rows rows from `row` on, the numbers of a column together.
