@@ -241,3 +241,34 @@ def test_a_write_in_another_thread_is_seen_in_the_end():
     thread.join()
     with facula.no_grad():
         assert facula.equal(by_winograd(w), by_winograd(w.clone()))
+
+
+# Arguments of which one fits most operations in place.
+ARGUMENTS = [(), (2.0,), (facula.full((NUMEL,), 2.0),), (0, 2.0), (0, facula.tensor([0]), 2.0)]
+IN_PLACE = [n for n in dir(facula.Tensor) if n[-1] == "_" and n[0] != "_" and n[-2] != "_"]
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_every_operation_in_place_is_seen(name):
+    w = fresh_weight().clamp_(0.1, 0.9)
+    with facula.no_grad():
+        by_winograd(w)
+        for arguments in ARGUMENTS:
+            try:
+                getattr(w, name)(*arguments)
+            except (TypeError, RuntimeError, ValueError, IndexError, Warning):
+                continue
+            break
+        if w.shape == (NUMEL,) and w.dtype == facula.float32:
+            new, expected = by_winograd(w), by_winograd(w.clone())
+            facula.testing.assert_close(new, expected, rtol=0, atol=0, equal_nan=True)
+
+
+def test_a_gradient_that_is_added_to_is_seen():
+    leaf = facula.randn(NUMEL, requires_grad=True)
+    leaf.sum().backward()
+    with facula.no_grad():
+        by_winograd(leaf.grad)
+    (leaf * 3).sum().backward()
+    with facula.no_grad():
+        assert facula.equal(by_winograd(leaf.grad), by_winograd(facula.full((NUMEL,), 4.0)))
