@@ -148,12 +148,12 @@ void gather_tiles(const TilePiece* pieces, int64_t n_pieces, const float* x, flo
 // The windows of n_channels channels of the tiles [begin, end), kCols at most: (place, channel,
 // tile), where a channel has ld tiles.
 void pack_tiles(const WindowSum<float>& tiles, int64_t begin, int64_t end, int64_t group,
-                int64_t channel, int64_t n_channels, int64_t ld, float* to) {
+                int64_t channel, int64_t n_channels, int64_t ld, int64_t place_stride, float* to) {
   constexpr int64_t v = kVector<float>;
   TilePiece pieces[kCols<float>];
   // Lanes after the last tile are multiplied too, and must hold numbers.
   float raw[kPlaces * kPitch] = {};
-  int64_t width = ceil_div(end - begin, v) * v, place_stride = n_channels * ld;
+  int64_t width = ceil_div(end - begin, v) * v;
   int64_t n_pieces = find_tile_pieces(tiles, begin, end, pieces);
   const float* x = tiles.x + (group * tiles.n_channels + channel) * tiles.x_plane();
   for (int64_t c = 0; c < n_channels; ++c, x += tiles.x_plane()) {
@@ -187,6 +187,17 @@ struct Run {
   int64_t column, n_pixels, image, offset;
   bool has_second_line;
 };
+
+// The pixels that the tiles [begin, end) are the places of.
+void find_runs(const WindowSum<float>& s, const WindowSum<float>& tiles, int64_t begin, int64_t end,
+               std::vector<Run>& runs) {
+  runs.clear();
+  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
+    int64_t h = 2 * at[1], w = 2 * at[2];
+    runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
+                    (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
+  });
+}
 
 // The outputs of the tiles of one row, from their products in places place_stride apart.
 void store_tiles(const WindowSum<float>& s, const std::vector<Run>& runs, int64_t width,
@@ -338,7 +349,7 @@ void sum_weight_block(const ConvShape& s, const WindowSum<float>& tiles, const W
     int64_t n = end - begin;
     for (int64_t q = begin; q < end; q += cols)
       pack_tiles(tiles, q, std::min(q + cols, end), group, in, n_in, cut.slice_tiles,
-                 space.windows.data() + q - begin);
+                 n_in * cut.slice_tiles, space.windows.data() + q - begin);
     pack_output_tiles(s, tiles, y_block, begin, end, n_out, space.pixels.data(),
                       space.outputs.data());
     for (int64_t place = 0; place < kPlaces; ++place) {
@@ -379,13 +390,8 @@ void sum_tiles(const WindowSum<float>& s, const WindowSum<float>& tiles, const f
                float* windows, float* products, std::vector<Run>& runs) {
   constexpr int64_t cols = kCols<float>, v = kVector<float>;
   int64_t width = ceil_div(end - begin, v) * v;
-  pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, windows);
-  runs.clear();
-  for_each_run(tiles, begin, end, [&](int64_t column, int64_t n, int64_t image, Spatial at) {
-    int64_t h = 2 * at[1], w = 2 * at[2];
-    runs.push_back({column, std::min(2 * n, s.grid[2] - w), image,
-                    (at[0] * s.grid[1] + h) * s.grid[2] + w, h + 1 < s.grid[1]});
-  });
+  pack_tiles(tiles, begin, end, group, 0, s.n_channels, width, s.n_channels * width, windows);
+  find_runs(s, tiles, begin, end, runs);
   for (int64_t row = first_row; row < last_row; row += kPanelRows) {
     int64_t block_end = std::min(row + kPanelRows, last_row);
     for (int64_t place = 0; place < kPlaces; ++place) {
@@ -420,10 +426,98 @@ void pack_all_kernels(const WindowSum<float>& s, float* to) {
   });
 }
 
+// ---- kernels that no cache holds
+//
+// Panels that come one after the other would each read all kernels from memory. Here the windows of
+// many tiles are transformed first, then a place of all of them meets its kernels, then the next.
+// 512 to 512 channels on 8x7x7 take 12 ms so, 19 as packed windows, on one thread.
+
+// Some tiles, cut evenly into panels.
+struct TileGroup {
+  int64_t first, n_vectors, n_tiles, n_panels;
+  TileGroup(int64_t first_tile, int64_t n)
+      : first(first_tile),
+        n_vectors(ceil_div(n, kVector<float>)),
+        n_tiles(n),
+        n_panels(ceil_div(n, kCols<float>)) {}
+  int64_t begin(int64_t panel) const { return n_vectors * panel / n_panels * kVector<float>; }
+  int64_t end(int64_t panel) const { return std::min(begin(panel + 1), n_tiles); }
+  int64_t width(int64_t panel) const { return begin(panel + 1) - begin(panel); }
+  int64_t ld() const { return n_vectors * kVector<float>; }
+};
+
+// windows: panel by panel, (place, channel, tile).
+void pack_group(const WindowSum<float>& tiles, const TileGroup& g, int64_t group, float* windows) {
+  int64_t blocks = ceil_div(tiles.n_channels, kBlockRows);
+  parallel_for(g.n_panels * blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t task = first; task < last; ++task) {
+      int64_t panel = task / blocks, channel = task % blocks * kBlockRows;
+      int64_t width = g.width(panel), place_stride = tiles.n_channels * width;
+      pack_tiles(tiles, g.first + g.begin(panel), g.first + g.end(panel), group, channel,
+                 std::min(kBlockRows, tiles.n_channels - channel), width, place_stride,
+                 windows + g.begin(panel) * kPlaces * tiles.n_channels + channel * width);
+    }
+  });
+}
+
+// products: (place, row, tile).
+void multiply_group(const WindowSum<float>& s, const TileGroup& g, const float* kernels,
+                    const float* windows, float* products) {
+  int64_t blocks = ceil_div(s.n_rows, kPanelRows);
+  parallel_for(kPlaces * blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t task = first; task < last; ++task) {
+      int64_t place = task / blocks, row = task % blocks * kPanelRows;
+      for (int64_t r = row; r < std::min(row + kPanelRows, s.n_rows); r += kRows) {
+        int64_t height = std::min(kRows, s.n_rows - r);
+        const float* a = kernels + (place * s.n_rows + r) * s.n_channels;
+        for (int64_t panel = 0; panel < g.n_panels; ++panel) {
+          int64_t width = g.width(panel), begin = g.begin(panel);
+          const float* b = windows + (begin * kPlaces + place * width) * s.n_channels;
+          float* c = products + (place * s.n_rows + r) * g.ld() + begin;
+          Tile<float> tile{{a, 1, height}, b, width, s.n_channels, c, g.ld()};
+          if (panel == g.n_panels - 1) tile.next_a = a + kRows * s.n_channels;
+          multiply_tile(tile, height, width);
+        }
+      }
+    }
+  });
+}
+
+void store_group(const WindowSum<float>& s, const WindowSum<float>& tiles, const TileGroup& g,
+                 int64_t group, const float* products) {
+  int64_t blocks = ceil_div(s.n_rows, kBlockRows);
+  parallel_for(g.n_panels * blocks, 1, [&](int64_t first, int64_t last) {
+    std::vector<Run> runs;
+    for (int64_t task = first; task < last; ++task) {
+      int64_t panel = task / blocks, row = task % blocks * kBlockRows;
+      find_runs(s, tiles, g.first + g.begin(panel), g.first + g.end(panel), runs);
+      for (int64_t r = row; r < std::min(row + kBlockRows, s.n_rows); ++r)
+        store_tiles(s, runs, g.width(panel), products + r * g.ld() + g.begin(panel),
+                    s.n_rows * g.ld(), s.bias ? s.bias[group * s.n_rows + r] : 0.0f,
+                    s.y_row(0, group, r), s.groups * s.n_rows * s.y_plane());
+    }
+  });
+}
+
+void sum_place_by_place(const WindowSum<float>& s, const WindowSum<float>& tiles) {
+  int64_t n_tiles = s.n_batch * tiles.n_pixels(), most = std::min(n_tiles, tuning::kGroupTiles);
+  int64_t ld = TileGroup(0, most).ld();
+  Scratch<float> windows(kPlaces * s.n_channels * ld), products(kPlaces * s.n_rows * ld);
+  for (int64_t group = 0; group < s.groups; ++group) {
+    for (int64_t first = 0; first < n_tiles; first += tuning::kGroupTiles) {
+      TileGroup g(first, std::min(tuning::kGroupTiles, n_tiles - first));
+      pack_group(tiles, g, group, windows.data());
+      multiply_group(s, g, s.packed_w + group * numel_of_group(s), windows.data(), products.data());
+      store_group(s, tiles, g, group, products.data());
+    }
+  }
+}
+
 void sum_by_winograd(const WindowSum<float>& s) {
   constexpr int64_t cols = kCols<float>;
   WindowSum<float> tiles = tiles_of(s);
   TileCut cut(s, tiles);
+  if (s.n_rows * s.n_channels > tuning::kMaxCachedKernels) return sum_place_by_place(s, tiles);
   int64_t task_rows = ceil_div(cut.row_panels, cut.row_tasks) * kRows;
   parallel_for(s.groups * cut.n_panels * cut.row_tasks, 1, [&](int64_t first, int64_t last) {
     Scratch<float> windows(kPlaces * s.n_channels * cols);

@@ -118,7 +118,6 @@ bool suits_winograd(const WindowShape& s) {
   return s.taps[0].n == 1 && is_three(s.taps[1]) && is_three(s.taps[2]) &&
          s.x_step == ConvShape::Spatial{1, 1, 1} && s.is_dense() &&
          std::min(s.n_rows, s.n_channels) >= tuning::kMinWinogradChannels &&
-         s.n_rows * s.n_channels <= tuning::kMaxWinogradWeights &&
          n_tiles >= tuning::kMinWinogradTiles;
 }
 
@@ -172,7 +171,8 @@ ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa) {
   if (s.in_channels == 1 && s.out_channels <= tuning::kFewRows && fits_copied_lines(windows))
     return ConvWay::Direct;
 
-  if (dtype == DType::Float32 && suits_winograd(windows)) return ConvWay::Winograd;
+  bool has_few_sums = s.in_channels * s.out_channels <= tuning::kMaxWinogradWeights;
+  if (dtype == DType::Float32 && has_few_sums && suits_winograd(windows)) return ConvWay::Winograd;
   return fits_copied_segment(s) ? ConvWay::Packed : ConvWay::Columns;
 }
 

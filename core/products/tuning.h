@@ -83,9 +83,9 @@ constexpr int64_t kFewRows = 4;
 constexpr int64_t kMinReads = 8;                     // [order] of a number in such a line
 constexpr int64_t kMaxLineNumel = int64_t{1} << 16;  // [order] of the lines under one: a part of L2
 // [order] Winograd's way: 32 channels on 8x28x28 take 717 us so, 1236 packed (gradient of the
-// weight 858, 1218), 512 channels on 8x7x7 12.9 ms and 19.0 (gradient of the weight 17.3, 20.3).
-// Fewer channels do not pay for the transforms; more weights would be read from memory for every
-// panel of tiles; and with fewer tiles in an image the weights are most of the work.
+// weight 858, 1218). Fewer channels do not pay for the transforms, and with fewer tiles in an image
+// the weights are most of the work. More weights than these are too many sums for their gradient:
+// of 512 by 512 channels on 8x7x7 it takes 17.3 ms so, 20.3 packed.
 constexpr int64_t kMinWinogradChannels = 32;
 constexpr int64_t kMaxWinogradWeights = 512 * 512;
 constexpr int64_t kMinWinogradTiles = 16;
@@ -102,8 +102,8 @@ constexpr int kTapSums = 8;                           // taps whose sums are in 
 
 constexpr int64_t kWindowDepth = 384;  // [order] of a slice of channels times taps
 constexpr int64_t kMinWindowPanels = 3;
-constexpr int64_t kPlanesAtOnce = 16;  // channels whose lines stay in L1 while taps read them
-constexpr int64_t kMinWeightPanels = 16;               // packing windows costs as much as 2
+constexpr int64_t kPlanesAtOnce = 16;     // channels whose lines stay in L1 while taps read them
+constexpr int64_t kMinWeightPanels = 16;  // packing windows costs as much as 2
 constexpr int64_t kWindowWork = int64_t{1} << 18;      // multiplications worth giving to a thread
 constexpr int64_t kSlicePixels = 384;                  // [order] of a slice of pixels
 constexpr int64_t kMaxCopiedNumel = int64_t{1} << 16;  // [order] of copied lines: a part of L2
@@ -111,6 +111,8 @@ constexpr int64_t kWeightRows = 288;  // [order] of a task: turning y over costs
 
 // ---- Winograd's convolution (conv_winograd.cpp)
 
+constexpr int64_t kMaxCachedKernels = 256 * 256;  // that panels of tiles may each read again
+constexpr int64_t kGroupTiles = 192;              // that meet the others, place by place
 constexpr int64_t kWinogradRows = 64;  // [order] whose products stay in L2 beside the windows
 constexpr int64_t kSliceTiles = 96;    // [order] for the gradient of the weight,
 constexpr int64_t kWeightVectors = 2;  // where panels have two vectors

@@ -1,6 +1,9 @@
 """Convolutions against sums written out in NumPy."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -150,6 +153,10 @@ LARGE = [
     ((2, 3, 40, 41), (20, 3, 7, 7), {"stride": 2, "padding": 3}),
     ((2, 24, 12, 12), (24, 1, 3, 3), {"padding": 1, "groups": 24}),
     ((2, 24, 13, 12), (48, 1, 3, 3), {"stride": 2, "padding": 1, "groups": 24}),
+    ((2, 5, 23, 37), (5, 1, 7, 7), {"padding": 3, "groups": 5}),
+    ((1, 3, 6, 70), (3, 1, 5, 5), {"padding": (2, 0), "groups": 3}),
+    ((2, 3, 9, 11), (3, 1, 5, 3), {"padding": 4, "dilation": (1, 2), "groups": 3}),
+    ((1, 4, 5, 9, 11), (4, 1, 1, 3, 3), {"padding": 1, "groups": 4}),
     ((2, 18, 11, 12), (36, 6, 3, 3), {"padding": 2, "dilation": 2, "groups": 3}),
     ((9, 16, 7, 7), (24, 16, 3, 3), {"padding": 1}),
     ((2, 16, 14, 14), (24, 16, 1, 1), {"stride": 2}),
@@ -157,6 +164,7 @@ LARGE = [
     ((2, 50, 9, 9), (11, 50, 3, 3), {"stride": 3, "padding": 4}),
     ((2, 70, 30, 28), (40, 70, 3, 3), {}),
     ((3, 66, 15, 17), (70, 33, 3, 3), {"padding": 2, "groups": 2}),
+    ((5, 260, 15, 13), (270, 260, 3, 3), {"padding": 1}),
     ((70, 1, 28, 28), (33, 1, 3, 3), {}),
     ((1, 5, 6, 9, 11), (19, 5, 3, 2, 3), {"stride": (1, 2, 1), "padding": 1}),
     ((2, 6, 5, 9, 11), (8, 3, 1, 1, 1), {"stride": (2, 3, 2), "groups": 2}),
@@ -230,7 +238,26 @@ def test_small_integers_are_exact_whichever_way_they_go(x_shape, w_shape, option
             assert facula.equal(result, other.real.to(dtype))
 
 
-@pytest.mark.parametrize("x_shape, w_shape, options", LARGE[:12])
+@pytest.mark.parametrize("capability", ["baseline", "avx2"])
+def test_vectors_of_every_width_give_these_results(capability):
+    names = "test_large_convolutions or test_small_integers or test_results_do_not_depend"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        __file__,
+        "-k",
+        names,
+    ]
+    environment = os.environ | {"FACULA_CPU_CAPABILITY": capability}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stdout[-3000:]
+
+
+@pytest.mark.parametrize("x_shape, w_shape, options", [case for case in LARGE if len(case[0]) == 4])
 def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, options):
     facula.manual_seed(0)
     x, w = facula.randn(x_shape, requires_grad=True), facula.randn(w_shape, requires_grad=True)
