@@ -45,7 +45,8 @@ class Case:
     in the same rounds, gives the limit instead. ``has_memory_row`` asks for a second row: the peak
     of the memory that setup and three runs take. ``has_avx2_row`` puts the case into the table in
     which both frameworks are held to AVX2. ``clock`` is what is measured: the time that passes, or
-    that of the CPU in the process itself.
+    that of the CPU in the process itself. ``rival`` is the module to compare with, which the table
+    shows in PyTorch's column.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Case:
     clock: Callable[[], float] = time.perf_counter
     work: tuple[float, str] | None = None
     gpu_memory: bool = False
+    rival: str = "torch"
 
 
 @dataclass(frozen=True)
@@ -169,24 +171,28 @@ def each_row(
     With ``is_avx2``, those for the table of AVX2, and their time alone; with ``only``, those whose
     names have it in them.
     """
-    facula, torch = (Worker(name, script, n_threads, is_avx2) for name in ("facula", "torch"))
-    for index, case in enumerate(importlib.import_module(script).CASES):
+    cases = importlib.import_module(script).CASES
+    names = dict.fromkeys(["facula", *(case.rival for case in cases)])
+    workers = {name: Worker(name, script, n_threads, is_avx2) for name in names}
+    facula = workers["facula"]
+    for index, case in enumerate(cases):
         if (is_avx2 and not case.has_avx2_row) or only not in case.name:
             continue
-        turns = [partial(facula.time, index), partial(torch.time, index)]
+        rival = workers[case.rival]
+        turns = [partial(facula.time, index), partial(rival.time, index)]
         if case.floor is not None:
             turns.append(partial(facula.time, index, "floor"))
         rounds = [[turn() for turn in turns] for _ in range(n_rounds)]
         best = [None if None in times else min(times) for times in zip(*rounds, strict=True)]
         yield _row(case, *best)
         if case.has_memory_row and not is_avx2:
-            peaks = [peak_memory(name, script, index, n_threads) for name in ("facula", "torch")]
+            peaks = [peak_memory(name, script, index, n_threads) for name in ("facula", case.rival)]
             yield _memory_row(case, *peaks)
         if case.gpu_memory:
-            bytes_used = [worker.time(index, "gpu_memory") for worker in (facula, torch)]
+            bytes_used = [worker.time(index, "gpu_memory") for worker in (facula, rival)]
             yield _memory_row(case, *bytes_used)
-    facula.close()
-    torch.close()
+    for worker in workers.values():
+        worker.close()
 
 
 def compare(script: str, n_threads: int, is_avx2: bool = False) -> list[Row]:

@@ -96,7 +96,7 @@ def resnet(torch):
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
 
-    return {"step": step}
+    return {"step": step, "model": model}
 
 
 Step = partial(Case, stmt="step()", has_memory_row=True, has_avx2_row=True)

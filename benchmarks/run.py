@@ -31,6 +31,7 @@ SCRIPTS = [
     "func",
     "networks",
     "gpt",
+    "inference",
     "optim",
     "checkpoints",
     "data",

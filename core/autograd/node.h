@@ -314,7 +314,10 @@ void check_writable(const char* op, const Tensor& x);
 // The part of it that concerns history; for writes that get one from another operand.
 void check_recorded_write(const char* op, const Tensor& x);
 // Call after x was written to: counts the write.
-inline void bump_version(const Tensor& x) { x->version->bump(); }
+inline void bump_version(const Tensor& x) {
+  x->version->bump();
+  x->storage->note_write();
+}
 // Gives x, just written to, the history `grad_fn` of `result`, of which it now has the value. A
 // view passes it on to its base.
 void rebase_history(const Tensor& x, const Tensor& result);

@@ -11,6 +11,7 @@
 #include "products/matmul.h"
 #include "products/plan.h"
 #include "products/tuning.h"
+#include "tensor/kept.h"
 
 namespace facula::products {
 namespace {
@@ -134,8 +135,43 @@ cpu::ConvKernels<T> kernels_of(ConvWay way) {
   return {};
 }
 
+// All that a packed weight depends on.
 template <class T>
-void sum_parts_of_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x) {
+KeptKey key_of(ConvWay way, const cpu::WindowSum<T>& s, const Storage& keeper) {
+  KeptKey key;
+  size_t n = 0;
+  auto add = [&](int64_t number) { key.numbers[n++] = number; };
+  add(static_cast<int64_t>(way)), add(sizeof(T));
+  add(reinterpret_cast<const char*>(s.w) - keeper.data());
+  add(s.groups), add(s.n_rows), add(s.n_channels), add(s.w_row), add(s.w_channel);
+  for (int64_t size : s.kernel) add(size);
+  for (const cpu::Taps& taps : s.taps)
+    add(taps.n), add(taps.first.index), add(taps.step.index), add(taps.step.shift < 0);
+  return key;
+}
+
+template <class T>
+void sum_windows(ConvWay way, cpu::WindowSum<T> s, Storage* keeper) {
+  cpu::ConvKernels<T> kernels = kernels_of<T>(way);
+  if (kernels.pack == nullptr) return kernels.sum(s);
+  std::shared_ptr<const void> packed;
+  KeptKey key;
+  if (keeper) packed = find_kept(*keeper, key = key_of(way, s, *keeper));
+  if (!packed) {
+    uint32_t n_writes = keeper ? keeper->n_writes() : 0;
+    int64_t numel = kernels.packed_numel(s);
+    auto scratch = std::make_shared<Scratch<T>>(numel);
+    kernels.pack(s, scratch->data());
+    packed = std::shared_ptr<const void>(scratch, scratch->data());
+    if (keeper) keep_form(*keeper, key, packed, numel * static_cast<int64_t>(sizeof(T)), n_writes);
+  }
+  s.packed_w = static_cast<const T*>(packed.get());
+  kernels.sum(s);
+}
+
+template <class T>
+void sum_parts_of_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x,
+                        Storage* keeper) {
   std::vector<WindowShape> parts = cpu::windows_of_input(s);
   int64_t n_channels = s.groups * s.in_channels, plane = s.in_pixels(), n_met = 0;
   for (const WindowShape& part : parts) n_met += part.n_pixels();
@@ -147,41 +183,41 @@ void sum_parts_of_input(const ConvShape& s, const T* w, const T* y, const T* bia
   }
   for (const WindowShape& part : parts) {
     ConvWay way = plan_windows(part, DTypeOf<T>::value, cpu::isa());
-    kernels_of<T>(way).sum({part, y, w, bias, x});
+    sum_windows<T>(way, {part, y, w, bias, x}, keeper);
   }
 }
 
 }  // namespace
 
 template <class T>
-void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y, Storage* keeper) {
   ConvWay way = plan_output(s, DTypeOf<T>::value, cpu::isa());
   switch (way) {
     case ConvWay::Pointwise:
       return multiply_images(s, w, Trans::No, x, bias, y);
     case ConvWay::TakenPixels:
-      return conv_output(without_steps(s), TakenPixels<T>(s, x).data(), w, bias, y);
+      return conv_output(without_steps(s), TakenPixels<T>(s, x).data(), w, bias, y, keeper);
     case ConvWay::Columns:
       return columns_output(s, x, w, bias, y);
     default:  // Direct, Winograd or Packed
-      return kernels_of<T>(way).sum({cpu::windows_of_output(s), x, w, bias, y});
+      return sum_windows<T>(way, {cpu::windows_of_output(s), x, w, bias, y}, keeper);
   }
 }
 
 template <class T>
-void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x) {
+void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x, Storage* keeper) {
   switch (plan_input(s, bias != nullptr, DTypeOf<T>::value, cpu::isa())) {
     case ConvWay::Pointwise:
       return multiply_images(s, w, Trans::Yes, y, bias, x);
     case ConvWay::TakenPixels: {
       Scratch<T> pixels(numel_without_steps(s));
-      conv_input<T>(without_steps(s), w, y, nullptr, pixels.data());
+      conv_input<T>(without_steps(s), w, y, nullptr, pixels.data(), keeper);
       return spread_pixels(s, pixels.data(), x);
     }
     case ConvWay::Columns:
       return columns_input(s, w, y, bias, x);
     default:  // Windows
-      return sum_parts_of_input(s, w, y, bias, x);
+      return sum_parts_of_input(s, w, y, bias, x, keeper);
   }
 }
 
@@ -200,9 +236,9 @@ void conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
   }
 }
 
-#define FACULA_CONV(T)                                                           \
-  template void conv_output(const ConvShape&, const T*, const T*, const T*, T*); \
-  template void conv_input(const ConvShape&, const T*, const T*, const T*, T*);  \
+#define FACULA_CONV(T)                                                                     \
+  template void conv_output(const ConvShape&, const T*, const T*, const T*, T*, Storage*); \
+  template void conv_input(const ConvShape&, const T*, const T*, const T*, T*, Storage*);  \
   template void conv_weight(const ConvShape&, const T*, const T*, T*);
 FACULA_CONV(uint8_t)
 FACULA_CONV(int8_t)

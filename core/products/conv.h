@@ -5,17 +5,19 @@
 #include <cstdint>
 
 #include "products/conv_shape.h"
+#include "tensor/storage.h"
 
 namespace facula::products {
 
 using cpu::ConvShape;
 
 // Defined for every dtype but bool and the 16-bit floats. `bias` has one number per channel of the
-// result, or is null.
+// result, or is null. `keeper` is the storage of w if it shall keep the packed weight for the next
+// call, else null: see Note [Kept forms].
 template <class T>
-void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y);
+void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y, Storage* keeper);
 template <class T>
-void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x);
+void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x, Storage* keeper);
 template <class T>
 void conv_weight(const ConvShape& s, const T* x, const T* y, T* w);
 

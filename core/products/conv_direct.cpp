@@ -9,7 +9,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "cpu/vec.h"
+#include "cpu/lanes.h"
 #include "products/conv_kernels.h"
 #include "products/tuning.h"
 
@@ -124,6 +124,13 @@ struct Lines {
       if (step == 1) {
         for (; i + lanes <= end; i += lanes) Vec<T>::load(line + at + i).store(to + i);
         if (i < end) Vec<T>::load(line + at + i, end - i).store(to + i);
+      } else if (step == 2) {
+        for (; i < end; i += lanes) {
+          const T* from = line + at + 2 * i;
+          int64_t n = size - at - 2 * i, n_low = std::min(n, lanes);
+          int64_t n_high = std::min(n - n_low, lanes);
+          evens(Vec<T>::load(from, n_low), Vec<T>::load(from + lanes, n_high)).store(to + i);
+        }
       } else {
         for (; i < end; ++i) to[i] = line[at + i * step];
       }

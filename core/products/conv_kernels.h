@@ -11,6 +11,10 @@ struct ConvKernels {
   void (*sum)(const WindowSum<T>& s) = nullptr;
   // The gradient of the weight.
   void (*weight)(const ConvShape& s, const T* x, const T* y, T* w) = nullptr;
+  // Of a way whose sums read packed weights: how many numbers these are, and how they are made from
+  // the sum's groups, rows, channels and taps.
+  int64_t (*packed_numel)(const WindowShape& s) = nullptr;
+  void (*pack)(const WindowSum<T>& s, T* to) = nullptr;
 };
 
 // One for each of ConvWay::Direct, Winograd and Packed.

@@ -101,9 +101,8 @@ struct Workspace {
 
 // The panels [first_row, last_row) by [first_col, last_col) of the result, all slices.
 template <class T>
-void multiply_task(const WindowSum<T>& s, const Cut& cut, const T* packed_w, int64_t group,
-                   int64_t first_row, int64_t last_row, int64_t first_col, int64_t last_col,
-                   Workspace<T>& space) {
+void multiply_task(const WindowSum<T>& s, const Cut& cut, int64_t group, int64_t first_row,
+                   int64_t last_row, int64_t first_col, int64_t last_col, Workspace<T>& space) {
   int64_t row = first_row * kRows, n_rows = std::min(last_row * kRows, s.n_rows) - row;
   int64_t n_panels = last_col - first_col, n_pixels = s.n_pixels();
   // Panels have two or three vectors, rather than three and at the end one.
@@ -130,7 +129,7 @@ void multiply_task(const WindowSum<T>& s, const Cut& cut, const T* packed_w, int
     for (int64_t j = 0; j < n_panels; ++j)
       pack_windows(s, begin(j), end(j), group, channel, n_channels, space.pieces.data(),
                    space.windows.data() + j * stride);
-    const T* w = packed_w + (group * s.n_channels + channel) * s.n_taps() * s.n_rows;
+    const T* w = s.packed_w + (group * s.n_channels + channel) * s.n_taps() * s.n_rows;
     for (int64_t i = first_row; i < last_row; ++i) {
       int64_t height = std::min(kRows, s.n_rows - i * kRows);
       MatrixView<T> a{w + i * kRows * depth, 1, height};
@@ -158,13 +157,14 @@ void join_lines(WindowSum<T>& s) {
   if (is_plain) s.x_sizes = s.y_sizes = s.grid = {1, 1, s.n_pixels()};
 }
 
+int64_t packed_numel(const WindowShape& s) {
+  return s.groups * s.n_rows * s.n_channels * s.n_taps();
+}
+
 template <class T>
-void sum_windows(const WindowSum<T>& sum) {
-  WindowSum<T> s = sum;
-  join_lines(s);
+void pack_all_weights(const WindowSum<T>& s, T* packed_w) {
   Cut cut = cut_of(s);
   int64_t n_taps = s.n_taps();
-  Scratch<T> packed_w(s.groups * s.n_rows * s.n_channels * n_taps);
   int64_t n_pieces = s.groups * cut.n_slices * cut.row_panels;
   int64_t grain = ceil_div(tuning::kFillGrain, kRows * cut.slice_channels * n_taps);
   parallel_for(n_pieces, grain, [&](int64_t begin, int64_t end) {
@@ -172,19 +172,26 @@ void sum_windows(const WindowSum<T>& sum) {
       int64_t row = piece % cut.row_panels * kRows, slice = piece / cut.row_panels % cut.n_slices;
       int64_t group = piece / cut.row_panels / cut.n_slices, channel = slice * cut.slice_channels;
       int64_t n_channels = std::min(cut.slice_channels, s.n_channels - channel);
-      T* to = packed_w.data() + (group * s.n_channels + channel) * n_taps * s.n_rows;
+      T* to = packed_w + (group * s.n_channels + channel) * n_taps * s.n_rows;
       pack_weights(s, group, row, std::min(kRows, s.n_rows - row), channel, n_channels,
                    to + row * n_channels * n_taps);
     }
   });
+}
+
+template <class T>
+void sum_windows(const WindowSum<T>& sum) {
+  WindowSum<T> s = sum;
+  join_lines(s);
+  Cut cut = cut_of(s);
   int64_t work =
-      ceil_div(s.n_rows, cut.row_tasks) * cut.max_cols * kCols<T> * s.n_channels * n_taps;
-  grain = ceil_div(tuning::kWindowWork, work);
+      ceil_div(s.n_rows, cut.row_tasks) * cut.max_cols * kCols<T> * s.n_channels * s.n_taps();
+  int64_t grain = ceil_div(tuning::kWindowWork, work);
   parallel_for(s.groups * cut.row_tasks * cut.col_tasks, grain, [&](int64_t begin, int64_t end) {
     Workspace<T> space(s, cut);
     for (int64_t task = begin; task < end; ++task) {
       int64_t i = task % cut.row_tasks, j = task / cut.row_tasks % cut.col_tasks;
-      multiply_task(s, cut, packed_w.data(), task / cut.row_tasks / cut.col_tasks,
+      multiply_task(s, cut, task / cut.row_tasks / cut.col_tasks,
                     cut.row_panels * i / cut.row_tasks, cut.row_panels * (i + 1) / cut.row_tasks,
                     cut.col_panels * j / cut.col_tasks, cut.col_panels * (j + 1) / cut.col_tasks,
                     space);
@@ -195,8 +202,9 @@ void sum_windows(const WindowSum<T>& sum) {
 }  // namespace
 
 extern const ConvTable packed_table;
-const ConvTable packed_table = {{sum_windows<float>, packed_weight<float>},
-                                {sum_windows<double>, packed_weight<double>}};
+const ConvTable packed_table = {
+    {sum_windows<float>, packed_weight<float>, packed_numel, pack_all_weights<float>},
+    {sum_windows<double>, packed_weight<double>, packed_numel, pack_all_weights<double>}};
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -79,6 +79,7 @@ struct WindowSum : WindowShape {
   const T* w;
   const T* bias;  // one number per row, or null
   T* y;
+  const T* packed_w = nullptr;  // for kernels that read it (conv_kernels.h)
 
   const T* w_group(int64_t group) const {
     return w + group * n_rows * n_channels * ConvShape::product(kernel);

@@ -407,18 +407,23 @@ void sum_tiles(const WindowSum<float>& s, const WindowSum<float>& tiles, const f
   }
 }
 
+int64_t numel_of_group(const WindowShape& s) { return kPlaces * s.n_rows * s.n_channels; }
+int64_t packed_numel(const WindowShape& s) { return s.groups * numel_of_group(s); }
+
+void pack_all_kernels(const WindowSum<float>& s, float* to) {
+  int64_t row_panels = ceil_div(s.n_rows, kRows);
+  parallel_for(s.groups * row_panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t group = i / row_panels;
+      pack_kernels(s, group, i % row_panels * kRows, to + group * numel_of_group(s));
+    }
+  });
+}
+
 void sum_by_winograd(const WindowSum<float>& s) {
   constexpr int64_t cols = kCols<float>;
   WindowSum<float> tiles = tiles_of(s);
   TileCut cut(s, tiles);
-  int64_t group_weights = kPlaces * s.n_rows * s.n_channels;
-  Scratch<float> kernels(s.groups * group_weights);
-  parallel_for(s.groups * cut.row_panels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t group = i / cut.row_panels;
-      pack_kernels(s, group, i % cut.row_panels * kRows, kernels.data() + group * group_weights);
-    }
-  });
   int64_t task_rows = ceil_div(cut.row_panels, cut.row_tasks) * kRows;
   parallel_for(s.groups * cut.n_panels * cut.row_tasks, 1, [&](int64_t first, int64_t last) {
     Scratch<float> windows(kPlaces * s.n_channels * cols);
@@ -427,7 +432,7 @@ void sum_by_winograd(const WindowSum<float>& s) {
     for (int64_t task = first; task < last; ++task) {
       int64_t part = task % cut.row_tasks, panel = task / cut.row_tasks % cut.n_panels;
       int64_t group = task / cut.row_tasks / cut.n_panels, begin = panel * cols;
-      sum_tiles(s, tiles, kernels.data() + group * group_weights, group, begin,
+      sum_tiles(s, tiles, s.packed_w + group * numel_of_group(s), group, begin,
                 std::min(begin + cols, cut.n_tiles), part * task_rows,
                 std::min((part + 1) * task_rows, s.n_rows), windows.data(), products.data(), runs);
     }
@@ -463,7 +468,8 @@ void weight_by_winograd(const ConvShape& s, const float* x, const float* y, floa
 }  // namespace
 
 extern const ConvTable winograd_table;
-const ConvTable winograd_table = {{sum_by_winograd, weight_by_winograd}, {}};
+const ConvTable winograd_table = {
+    {sum_by_winograd, weight_by_winograd, packed_numel, pack_all_kernels}, {}};
 
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -6,7 +6,7 @@
 namespace facula::cpu {
 inline namespace FACULA_ISA {
 
-// For up to tuning::kRowsInPlace rows of A; one where B lies by rows.
+// For up to tuning::kRowsByColumns rows of A; one where B lies by rows.
 template <class T>
 void multiply_few_rows(const GemmProblem<T>& x);
 

@@ -74,7 +74,7 @@ GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
   TileCols cols = tile_cols(dtype, isa);
   bool is_small = s.m * s.n * s.k <= tuning::kSmallWork && s.n > cols.vector / 2;
   if (is_b_stored && s.m > 1 && is_small) return GemmWay::Blocked;
-  if (s.m <= (is_b_stored ? 1 : tuning::kRowsInPlace)) return GemmWay::FewRows;
+  if (s.m <= (is_b_stored ? 1 : tuning::kRowsByColumns)) return GemmWay::FewRows;
   bool is_b_in_place =
       is_b_stored && (s.n * s.k <= cache_cuts().numel_in_place || s.m <= tuning::kRowsInPlace);
   bool is_a_small = s.m * std::min(s.k, tuning::kSliceOfK) <= cache_cuts().numel_small_a;

@@ -36,6 +36,9 @@ constexpr int64_t kMaxNumelOfSlices = 64 * 64;  // of C
 constexpr int64_t kSlicesAtOnce = 64;
 // Rows of A so few that B is read where it lies, because packing it would take longer.
 constexpr int64_t kRowsInPlace = 4;
+// The same where B lies by columns: 5 rows and a B of 4096x4096 take 2.6 ms in place, 5.6 packed; 8
+// rows 4.4 and 6.8.
+constexpr int64_t kRowsByColumns = 8;
 // Multiplications while a number of C is transposed and while one of A is packed, which the
 // exchange of A and B must save.
 constexpr int64_t kTurnTime = 16;

@@ -102,6 +102,7 @@ void bind_memory() {
       "data_ptr",
       [](const Tensor& x) {
         bool has_elements = x.numel() > 0 && !x.is_meta();
+        x.storage()->forbid_keeping();
         return reinterpret_cast<uintptr_t>(has_elements ? x.address() : nullptr);
       },
       R"(The address of the first element in memory; 0 for a tensor without elements.

@@ -231,7 +231,9 @@ void bind_size() {
   def_storage_method(
       "data_ptr",
       [](nb::handle self) {
-        return reinterpret_cast<uintptr_t>(checked_storage("data_ptr", self)->data());
+        Storage* storage = checked_storage("data_ptr", self);
+        storage->forbid_keeping();
+        return reinterpret_cast<uintptr_t>(storage->data());
       },
       R"(The address of the first byte in memory.
     >>> x = facula.zeros(2)

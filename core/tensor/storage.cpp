@@ -41,6 +41,7 @@ void Storage::free_data() {
 }
 
 void Storage::destroy() {
+  drop_kept();
   free_data();
   delete this;
 }
@@ -48,6 +49,7 @@ void Storage::destroy() {
 void Storage::resize(int64_t nbytes) {
   check(is_resizable(),
         "resize_: the memory is shared with another library or process and cannot be resized.");
+  note_write();
   if (nbytes <= capacity_) {
     nbytes_ = nbytes;
     return;
@@ -62,6 +64,8 @@ void Storage::resize(int64_t nbytes) {
 }
 
 void Storage::swap_memory(Storage& other) {
+  note_write();
+  other.note_write();
   std::swap(data_, other.data_);
   std::swap(nbytes_, other.nbytes_);
   std::swap(capacity_, other.capacity_);

@@ -1,6 +1,7 @@
 // Storage: one flat piece of memory. Tensors are views of it.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "base/allocator.h"
@@ -25,6 +26,9 @@ struct VersionCounter {
   }
 };
 
+struct KeptForms;
+struct KeptKey;
+
 // Counted without atomics: handles are copied only while the interpreter lock is held. Kernels that
 // run without the lock see raw pointers only.
 class Storage {
@@ -47,13 +51,27 @@ class Storage {
   Device device() const { return device_; }
   bool is_resizable() const { return deleter_ == nullptr && !is_exported_; }
   // Somebody outside (NumPy, DLPack) has the address from now on.
-  void forbid_resize() { is_exported_ = true; }
+  void forbid_resize() {
+    is_exported_ = true;
+    forbid_keeping();
+  }
   // Keeps the common prefix. Raises for memory that other libraries own or look at. A block that
   // shrinks keeps its memory: tensors that still look at its end must not read what is not theirs.
   void resize(int64_t nbytes);
   // Exchanges the memory of two storages; the tensors that look at them stay with the storage.
   void swap_memory(Storage& other);
   bool is_exported() const { return is_exported_; }
+  // Call after the memory was written to. What kernels keep of it has other numbers then.
+  void note_write() {
+    ++n_writes_;
+    if (__builtin_expect(kept_ != nullptr, false)) drop_kept();
+  }
+  uint32_t n_writes() const { return n_writes_; }
+  // Somebody has the address from now on who may write without a note.
+  void forbid_keeping() {
+    may_keep_ = false;
+    if (kept_ != nullptr) drop_kept();
+  }
   // What wrap() was given, by which its caller knows its own memory again.
   Deleter deleter() const { return deleter_; }
   void* context() const { return context_; }
@@ -67,6 +85,7 @@ class Storage {
   ~Storage() = default;
   void destroy();
   void free_data();
+  void drop_kept();
 
   void* data_ = nullptr;
   int64_t nbytes_ = 0;
@@ -77,6 +96,13 @@ class Storage {
   Deleter deleter_ = nullptr;
   void* context_ = nullptr;
   void* stream_ = nullptr;  // the stream the block was allocated on
+
+  // See Note [Kept forms] in kept.h.
+  friend std::shared_ptr<const void> find_kept(const Storage&, const KeptKey&);
+  friend void keep_form(Storage&, const KeptKey&, std::shared_ptr<const void>, int64_t, uint32_t);
+  KeptForms* kept_ = nullptr;  // owned
+  uint32_t n_writes_ = 0;
+  bool may_keep_ = true;
 };
 
 }  // namespace facula

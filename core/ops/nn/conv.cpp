@@ -194,12 +194,13 @@ enum Role { kInput, kWeight, kOutput };
 using Form = std::array<Tensor, 3>;  // by role; the one that is to be computed is undefined
 
 template <class T>
-void compute(const ConvShape& s, Role role, const Form& form, const T* bias, T* to) {
+void compute(const ConvShape& s, Role role, const Form& form, const T* bias, T* to,
+             Storage* keeper) {
   auto data = [&](Role r) { return form[r].data_as<T>(); };
   if (role == kOutput) {
-    products::conv_output(s, data(kInput), data(kWeight), bias, to);
+    products::conv_output(s, data(kInput), data(kWeight), bias, to, keeper);
   } else if (role == kInput) {
-    products::conv_input(s, data(kWeight), data(kOutput), bias, to);
+    products::conv_input(s, data(kWeight), data(kOutput), bias, to, keeper);
   } else {
     products::conv_weight(s, data(kInput), data(kOutput), to);
   }
@@ -227,8 +228,9 @@ Tensor value_on_gpu(const Convolution& c, Role role, Form form, const Tensor& bi
   return result;
 }
 
-// Without a derivative.
-Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
+// Without a derivative. `keeps_weight`: the weight may come again, so that it is worth the memory
+// to keep it packed.
+Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool keeps_weight) {
   NoGradGuard guard;
   const ConvShape& s = c.shape;
   int64_t n_in = s.groups * s.in_channels, n_out = s.groups * s.out_channels;
@@ -241,8 +243,10 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
   bool has_terms = std::all_of(form.begin(), form.end(),
                                [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
   if (has_terms && !device.is_cpu()) return value_on_gpu(c, role, form, bias, sizes);
+  Storage* keeper = keeps_weight ? form[kWeight].storage() : nullptr;
   for (Tensor& x : form)
     if (x.defined()) x = contiguous(to_dtype(x, wide));
+  if (keeper && form[kWeight].storage() != keeper) keeper = nullptr;  // a copy, which goes away
   if (bias.defined()) bias = contiguous(to_dtype(bias, wide));
   Tensor result = empty(sizes, wide, device);
   if (!has_terms && result.numel() > 0) {
@@ -252,7 +256,8 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
     visit_dtype(wide, [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (!std::is_same_v<T, bool> && !is_reduced_float_v<T>) {
-        compute(s, role, form, bias.defined() ? bias.data_as<T>() : nullptr, result.data_as<T>());
+        compute(s, role, form, bias.defined() ? bias.data_as<T>() : nullptr, result.data_as<T>(),
+                keeper);
       }
     });
   }
@@ -261,11 +266,11 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias) {
 
 // The tensor in this role, made of the two others. See Note [One form, three results].
 Tensor convolve(const char* node, const Convolution& c, Role role, const Form& form,
-                const Tensor& bias) {
+                const Tensor& bias, bool keeps_weight = false) {
   // Of a transposed convolution, too, the input comes before the weight.
   Role a = role == kInput ? kOutput : kInput, b = role == kWeight ? kOutput : kWeight;
   const Tensor &first = form[a], &second = form[b];
-  return record(node, value_of(c, role, form, bias), {first, second, bias},
+  return record(node, value_of(c, role, form, bias, keeps_weight), {first, second, bias},
                 [c, role, a, b, first = save(second.requires_grad() ? first : Tensor()),
                  second = save(first.requires_grad() ? second : Tensor())](
                     const Tensor& g, Needs need) -> TensorList {
@@ -298,7 +303,8 @@ Tensor convolution(const char* op, const Tensor& input, const Tensor& weight, co
   Form form;
   form[role == kInput ? kOutput : kInput] = input;
   form[kWeight] = weight;
-  return convolve("ConvolutionBackward0", c, role, form, bias);
+  // Not where gradients are recorded: the next step of training changes the weight.
+  return convolve("ConvolutionBackward0", c, role, form, bias, !is_grad_enabled());
 }
 
 // The same for n_spatial dimensions, where the batch dimension may be missing.

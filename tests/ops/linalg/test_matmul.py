@@ -80,7 +80,18 @@ def test_sizes_around_the_tiles_agree_with_numpy(size):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     "m, n, k",
-    [(9, 49, 700), (64, 100, 1000), (250, 97, 513), (65, 97, 999), (17, 1000, 1025), (67, 97, 30)],
+    [
+        (5, 97, 513),
+        (6, 30, 100),
+        (7, 9, 300),
+        (8, 100, 1000),
+        (9, 49, 700),
+        (64, 100, 1000),
+        (250, 97, 513),
+        (65, 97, 999),
+        (17, 1000, 1025),
+        (67, 97, 30),
+    ],
 )
 def test_few_rows_times_a_transposed_or_large_matrix_agree_with_numpy(m, n, k, dtype):
     a, b = facula.randn(m, k).to(getattr(facula, dtype)), facula.randn(n, k + 3)[:, :k]
@@ -129,7 +140,7 @@ def test_a_row_has_the_same_bits_among_any_number_of_others(k):
     c, x, w = facula.randn(128, 97), facula.randn(128, k), facula.randn(97, k)
     for beta in (0, 1, 0.3):
         rows = facula.addmm(c, x, w.t(), beta=beta)
-        for n in (9, 49, 64, 100):
+        for n in (1, 2, 5, 8, 9, 49, 64, 100):
             assert facula.equal(facula.addmm(c[:n], x[:n], w.t(), beta=beta), rows[:n])
 
 
