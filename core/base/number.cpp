@@ -52,7 +52,8 @@ void check_fits(const char* op, const char* what, Scalar value, DType dtype) {
     text << value.to_complex().real();
     if (value.is_complex()) text << std::showpos << value.to_complex().imag() << 'j';
   }
-  fail(ErrorKind::Runtime, op, ": the ", what, " ", text.str(), " does not fit into ", dtype, ".");
+  fail(ErrorKind::Runtime, op, ": the ", what, " ", text.str(), " does not fit into ", dtype,
+       ". (value cannot be converted to type ", dtype, " without overflow)");
 }
 
 void check_factor(const char* op, const char* what, Scalar value, DType dtype) {

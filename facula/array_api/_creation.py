@@ -56,7 +56,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if step != 0 and (stop - start) / step <= 0:  # empty, which PyTorch takes for a mistake
-        start = stop
+        start = stop = type(start + stop)(stop)  # a float if either is one
     return _core.arange(start, stop, step, dtype=dtype, device=device)
 
 

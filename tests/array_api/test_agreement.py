@@ -269,6 +269,13 @@ def test_arange(start, stop, step):
     assert_agree("arange", start / 2, stop, step / 4, dtype=np.dtype("float64"))
 
 
+@pytest.mark.parametrize("bounds", [(0.0,), (0.0, 0), (0, 0.0), (3.0, 1), (1, 0.5), (0, 0, 1.0)])
+def test_arange_without_numbers_keeps_the_kind(bounds):
+    assert array_api.arange(*bounds).shape == (0,)
+    assert array_api.arange(*bounds).dtype is facula.get_default_dtype()
+    assert array_api.arange(*map(int, bounds)).dtype is facula.int64
+
+
 @given(st.integers(-5, 5), st.integers(-5, 5), st.integers(0, 6), st.booleans())
 def test_linspace(start, stop, num, endpoint):
     options = {"endpoint": endpoint, "dtype": np.dtype("float64")}

@@ -105,6 +105,13 @@ def test_messages_name_operation_argument_number_and_dtype():
         assert str(caught.value).startswith(message)
 
 
+def test_messages_have_the_words_of_pytorchs():
+    with pytest.raises(
+        RuntimeError, match=r"value cannot be converted to type .* without overflow"
+    ):
+        facula.full((), 1e39j)
+
+
 def test_a_value_of_another_dtype_fills_where_it_fits():
     x = facula.ones(2, dtype=facula.int64)
     assert x.masked_fill(MASK, facula.tensor(2.7)).tolist() == [2, 1]
