@@ -14,7 +14,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(
-                pytest.mark.filterwarnings("ignore:(?s:.*)Triggered internally at"), append=False
+                pytest.mark.filterwarnings(r"ignore:[\s\S]*Triggered internally at"), append=False
             )
 
 
