@@ -1,5 +1,5 @@
 // Note [Convolution in pairs]
-// Convolutions of bfloat16 are products in pairs (matmul_pairs.cpp) with windows that are copied
+// Convolutions of bfloat16 are products in pairs (matmul_pairs.cpp) with windows that are packed
 // from the images, a block of pixels at a time. A sum is added up in floats along all channels and
 // taps, so that a pixel has the same bits in any block, and is rounded once. The gradient of the
 // weight sums along the pixels: its blocks are added up in floats, in their order.
@@ -9,8 +9,7 @@
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "products/conv_kernels.h"
-#include "products/matmul_kernels.h"
-#include "products/tile.h"
+#include "products/matmul_pairs.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -19,7 +18,8 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kHalves = 32;  // in a vector
+constexpr int64_t kLanes = kVector<float>;
+constexpr int64_t kHalves = 2 * kLanes;  // in a vector
 
 // Up to a vector of a row of windows: numbers of a line of the image, of which those whose bit is
 // set are inside.
@@ -36,15 +36,15 @@ uint64_t bits_between(int64_t first, int64_t last) {
   return below(last) & ~below(first);
 }
 
-// Of the windows of one channel over the columns [begin, end), tap by tap. Pixels of all images are
-// columns.
-std::vector<Piece> pieces_of(const WindowShape& s, int64_t begin, int64_t end) {
+// Of the windows of one channel over the columns [begin, end), tap by tap, up to `most` pixels each
+// and just one where steps are longer than two. Pixels of all images are columns.
+std::vector<Piece> pieces_of(const WindowShape& s, int64_t begin, int64_t end, int64_t most) {
   struct Chunk {
     int64_t column, n, image, d, h, w;
   };
   std::vector<Chunk> chunks;
   int64_t step = s.x_step[2], image_stride = s.groups * s.n_channels * s.x_plane();
-  int64_t most = step <= 2 ? kHalves : 1;
+  if (step > 2) most = 1;
   for_each_run(s, begin, end, [&](int64_t column, int64_t n, int64_t image, const Spatial& at) {
     for (int64_t i = 0; i < n; i += most)
       chunks.push_back({column + i, std::min(most, n - i), image, at[0] * s.x_step[0],
@@ -107,6 +107,37 @@ void copy_windows(const WindowSum<BFloat16>& s, const std::vector<Piece>& pieces
   }
 }
 
+// One panel of windows as words: lines of `width`, for each pair of rows. Stored as above.
+template <int kStep>
+void pack_windows(const WindowSum<BFloat16>& s, int64_t group, const std::vector<Piece>& pieces,
+                  int64_t width, uint32_t* to) {
+  size_t n_taps = static_cast<size_t>(s.n_taps()), per_tap = pieces.size() / n_taps, next_tap = 0;
+  const BFloat16* next_x = s.x + group * s.n_channels * s.x_plane();
+  auto words = [](const BFloat16* x, const Piece& piece) FACULA_INLINE {
+    // Of every second number, those between come to lie in the other halves of the words.
+    if constexpr (kStep == 2) return load_halves(x + piece.from, piece.mask);
+    auto mask = static_cast<__mmask16>(piece.mask);
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x + piece.from));
+  };
+  int64_t n_rows = s.n_channels * s.n_taps();
+  for (int64_t row = 0; row < n_rows; row += 2, to += width) {
+    const BFloat16* x[2];
+    const Piece* from[2];
+    for (int i = 0; i < 2; ++i) {
+      x[i] = next_x, from[i] = pieces.data() + next_tap * per_tap;
+      if (++next_tap == n_taps) next_tap = 0, next_x += s.x_plane();
+    }
+    bool is_pair = row + 1 < n_rows;
+    for (size_t i = 0; i < per_tap; ++i) {
+      __m512i low = words(x[0], from[0][i]);
+      __m512i high = is_pair ? words(x[1], from[1][i]) : __m512i{};
+      if constexpr (kStep == 2) low = _mm512_and_si512(low, _mm512_set1_epi32(0xFFFF));
+      _mm512_storeu_si512(to + from[0][i].column,
+                          _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+  }
+}
+
 // The weights as rows along channels and taps: in place, or in the copy if these lie otherwise.
 MatrixView<BFloat16> rows_of_weight(const WindowSum<BFloat16>& s, int64_t group,
                                     Scratch<BFloat16>& copy) {
@@ -158,19 +189,25 @@ void store_columns(const WindowSum<BFloat16>& s, int64_t begin, int64_t end, int
 
 void sum_windows(const WindowSum<BFloat16>& s) {
   int64_t k = s.n_channels * s.n_taps(), n_pixels = s.n_pixels(), n_columns = s.n_batch * n_pixels;
-  constexpr int64_t panel = kCols<float>;  // of matmul_pairs.cpp
-  int64_t n_panels =
-      std::clamp(tuning::kPairsNumel / k / panel, tuning::kMinPairsPanels, tuning::kMaxPairsPanels);
-  int64_t block = n_panels * panel;
+  int64_t n_pairs = ceil_div(k, int64_t{2});
+  int64_t n_panels = std::clamp(tuning::kPairsNumel / k / kPairCols, tuning::kMinPairsPanels,
+                                tuning::kMaxPairsPanels);
+  int64_t block = n_panels * kPairCols;
   int64_t n_blocks = ceil_div(n_columns, block);
   Scratch<BFloat16> copy(s.n_rows * k);
+  auto pack = s.x_step[2] == 2 ? pack_windows<2> : pack_windows<1>;
   for (int64_t group = 0; group < s.groups; ++group) {
     MatrixView<BFloat16> w = rows_of_weight(s, group, copy);
     parallel_for(n_blocks, 1, [&](int64_t first, int64_t last) {
-      Scratch<BFloat16> windows(k * block + kHalves), sums(s.n_rows * block);
+      Scratch<uint32_t> windows(n_pairs * block + kLanes);
+      Scratch<BFloat16> sums(s.n_rows * block);
       for (int64_t i = first; i < last; ++i) {
         int64_t begin = i * block, end = std::min(begin + block, n_columns), n = end - begin;
-        copy_windows(s, pieces_of(s, begin, end), group, 0, s.n_channels, n, windows.data());
+        for (int64_t col = 0; col < n; col += kPairCols) {
+          int64_t n_cols = std::min(kPairCols, n - col), width = ceil_div(n_cols, kLanes) * kLanes;
+          auto pieces = pieces_of(s, begin + col, begin + col + n_cols, kLanes);
+          pack(s, group, pieces, width, windows.data() + col * n_pairs);
+        }
         int64_t image = begin / n_pixels;
         bool is_together = s.is_dense() && (end - 1) / n_pixels == image;
         BFloat16* to = sums.data();
@@ -178,8 +215,8 @@ void sum_windows(const WindowSum<BFloat16>& s) {
         int64_t ld = is_together ? n_pixels : n;
         for (int64_t row = 0; s.bias && row < s.n_rows; ++row)
           std::fill(to + row * ld, to + row * ld + n, s.bias[group * s.n_rows + row]);
-        get_pairs_table().multiply(
-            {s.n_rows, n, k, 1, w, {windows.data(), n, 1}, s.bias ? 1.0f : 0.0f, to, nullptr, ld});
+        multiply_packed_pairs({s.n_rows, n, k, 1, w, {}, s.bias ? 1.0f : 0.0f, to, nullptr, ld},
+                              windows.data());
         if (!is_together) store_columns(s, begin, end, group, to);
       }
     });
@@ -219,8 +256,8 @@ void sum_pixels(const ConvShape& s, const BFloat16* x, const BFloat16* y, BFloat
       float* c = sums.data() + part * numel + group * s.out_channels * ldc + channel * taps;
       for (int64_t i = first_slice; i < n_slices * (part + 1) / n_parts; ++i) {
         int64_t begin = i * slice, end = std::min(begin + slice, n_pixels), n = end - begin;
-        copy_windows(windows, pieces_of(windows, begin, end), group, channel, n_channels, n,
-                     rows.data());
+        copy_windows(windows, pieces_of(windows, begin, end, kHalves), group, channel, n_channels,
+                     n, rows.data());
         copy_outputs(s, y, group, begin, end, outputs.data());
         get_pairs_table().multiply({s.out_channels,
                                     n_channels * taps,

@@ -2,6 +2,8 @@
 // a float, twice as fast as floats are multiplied. A word is such a pair, of neighbours along k.
 // Every element of C adds its pairs in the order of k, whatever the tiles: rows and columns have
 // the same bits among any number of others.
+#include "products/matmul_pairs.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,8 +13,6 @@
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "cpu/transpose.h"
-#include "products/matmul_kernels.h"
-#include "products/tile.h"
 #include "products/tuning.h"
 
 namespace facula::cpu {
@@ -25,7 +25,6 @@ namespace {
 #define FACULA_PAIRS __attribute__((target("avx512bf16")))
 
 constexpr int64_t kLanes = 16;
-constexpr int64_t kPairCols = kColVectors * kLanes;
 
 // Words of a matrix: word (i, p) lies at data + i * row_bytes + p * pair_bytes.
 struct Words {
@@ -173,52 +172,59 @@ void multiply_panel(const Words& a, int64_t first_row, int64_t last_row, const u
   }
 }
 
-void multiply_pairs(const PairsProblem& x) {
+// B of all panels; only the last of them may be narrower.
+void pack_panels(const PairsProblem& x, uint32_t* to) {
   int64_t n_pairs = ceil_div(x.k, int64_t{2}), n_panels = ceil_div(x.n, kPairCols);
-  bool packs_a = x.a.col_stride != 1;
-  int64_t a_panels = packs_a ? ceil_div(x.m, kLanes) : 0;
-  Scratch<uint32_t> packed_b(n_panels * kPairCols * n_pairs), packed_a(a_panels * kLanes * n_pairs);
-  MatrixView<BFloat16> turned{x.a.data, x.a.col_stride, x.a.row_stride};  // along k by rows
-  auto padded_cols = [&](int64_t panel) {
-    return ceil_div(std::min(kPairCols, x.n - panel * kPairCols), kLanes) * kLanes;
-  };
-  int64_t per_piece = ceil_div(tuning::kFillGrain, kPairCols * n_pairs);
-  parallel_for(n_panels + a_panels, per_piece, [&](int64_t begin, int64_t end) {
+  int64_t per_task = ceil_div(tuning::kFillGrain, kPairCols * n_pairs);
+  parallel_for(n_panels, per_task, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      int64_t col = i * kPairCols, row = (i - n_panels) * kLanes;
-      if (i < n_panels) {
-        pack_words(x.b, col, std::min(kPairCols, x.n - col), padded_cols(i), x.k,
-                   packed_b.data() + col * n_pairs);
-      } else {
-        pack_words(turned, row, std::min(kLanes, x.m - row), kLanes, x.k,
-                   packed_a.data() + row * n_pairs);
-      }
+      int64_t col = i * kPairCols, width = std::min(kPairCols, x.n - col);
+      pack_words(x.b, col, width, ceil_div(width, kLanes) * kLanes, x.k, to + col * n_pairs);
     }
   });
-  // Packed rows of A lie in panels of their own, so a task has whole ones.
-  int64_t task_rows = tuning::kPairRows, tasks_m = ceil_div(x.m, task_rows);
-  int64_t work = std::min(task_rows, x.m) * kPairCols * x.k;
-  parallel_for(tasks_m * n_panels, ceil_div(tuning::kTaskWork, work),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t index = begin; index < end; ++index) {
-                   int64_t panel = index / tasks_m, first = index % tasks_m * task_rows;
-                   int64_t last = std::min(first + task_rows, x.m), col = panel * kPairCols;
-                   const uint32_t* b = packed_b.data() + col * n_pairs;
-                   for (int64_t i = first; i < last; i += packs_a ? kLanes : task_rows) {
-                     int64_t end_row = std::min(i + (packs_a ? kLanes : task_rows), last);
-                     auto* in_place = reinterpret_cast<const char*>(x.a.data);
-                     Words a{in_place, x.a.row_stride * 2, 4};
-                     if (packs_a) {
-                       auto* data = reinterpret_cast<const char*>(packed_a.data() + i * n_pairs);
-                       a = {data - i * 4, 4, kLanes * 4};  // row i is the first of its panel
-                     }
-                     multiply_panel(a, i, end_row, b, x, col);
-                   }
-                 }
-               });
+}
+
+void multiply_pairs(const PairsProblem& x) {
+  int64_t n_cols = ceil_div(x.n, kPairCols) * kPairCols;
+  Scratch<uint32_t> packed_b(n_cols * ceil_div(x.k, int64_t{2}));
+  pack_panels(x, packed_b.data());
+  multiply_packed_pairs(x, packed_b.data());
 }
 
 }  // namespace
+
+void multiply_packed_pairs(const PairsProblem& x, const uint32_t* packed_b) {
+  int64_t n_pairs = ceil_div(x.k, int64_t{2}), n_panels = ceil_div(x.n, kPairCols);
+  // Rows of A whose pairs do not lie together are packed in panels of their own.
+  bool packs_a = x.a.col_stride != 1;
+  int64_t a_panels = packs_a ? ceil_div(x.m, kLanes) : 0;
+  Scratch<uint32_t> packed_a(a_panels * kLanes * n_pairs);
+  MatrixView<BFloat16> turned{x.a.data, x.a.col_stride, x.a.row_stride};  // along k by rows
+  int64_t per_task = ceil_div(tuning::kFillGrain, kLanes * n_pairs);
+  parallel_for(a_panels, per_task, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin * kLanes; row < std::min(end * kLanes, x.m); row += kLanes)
+      pack_words(turned, row, std::min(kLanes, x.m - row), kLanes, x.k,
+                 packed_a.data() + row * n_pairs);
+  });
+  // A task has whole panels of A.
+  int64_t task_rows = tuning::kPairRows, tasks_m = ceil_div(x.m, task_rows);
+  int64_t work = std::min(task_rows, x.m) * kPairCols * x.k;
+  parallel_for(
+      tasks_m * n_panels, ceil_div(tuning::kTaskWork, work), [&](int64_t begin, int64_t end) {
+        for (int64_t index = begin; index < end; ++index) {
+          int64_t col = index / tasks_m * kPairCols, first = index % tasks_m * task_rows;
+          int64_t last = std::min(first + task_rows, x.m), step = packs_a ? kLanes : task_rows;
+          for (int64_t i = first; i < last; i += step) {
+            Words a{reinterpret_cast<const char*>(x.a.data), x.a.row_stride * 2, 4};
+            if (packs_a) {
+              auto* data = reinterpret_cast<const char*>(packed_a.data() + i * n_pairs);
+              a = {data - i * 4, 4, kLanes * 4};  // row i is the first of its panel
+            }
+            multiply_panel(a, i, std::min(i + step, last), packed_b + col * n_pairs, x, col);
+          }
+        }
+      });
+}
 
 extern const PairsTable pairs_table;
 const PairsTable pairs_table = {multiply_pairs};
