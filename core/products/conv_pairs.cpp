@@ -40,18 +40,20 @@ uint64_t bits_between(int64_t first, int64_t last) {
 // and just one where steps are longer than two. Pixels of all images are columns.
 std::vector<Piece> pieces_of(const WindowShape& s, int64_t begin, int64_t end, int64_t most) {
   struct Chunk {
-    int64_t column, n, image, d, h, w;
+    int64_t column, n, d, h, w;
+    int64_t from;  // the pixel's place in the images
   };
   std::vector<Chunk> chunks;
   int64_t step = s.x_step[2], image_stride = s.groups * s.n_channels * s.x_plane();
   if (step > 2) most = 1;
   for_each_run(s, begin, end, [&](int64_t column, int64_t n, int64_t image, const Spatial& at) {
+    int64_t d = at[0] * s.x_step[0], h = at[1] * s.x_step[1], w = at[2] * step;
+    int64_t from = image * image_stride + (d * s.x_sizes[1] + h) * s.x_sizes[2] + w;
     for (int64_t i = 0; i < n; i += most)
-      chunks.push_back({column + i, std::min(most, n - i), image, at[0] * s.x_step[0],
-                        at[1] * s.x_step[1], (at[2] + i) * step});
+      chunks.push_back({column + i, std::min(most, n - i), d, h, w + i * step, from + i * step});
   });
-  std::vector<Piece> pieces;
-  pieces.reserve(chunks.size() * static_cast<size_t>(s.n_taps()));
+  std::vector<Piece> pieces(chunks.size() * static_cast<size_t>(s.n_taps()));
+  Piece* to = pieces.data();
   for (Tap a : s.taps[0]) {
     for (Tap b : s.taps[1]) {
       for (Tap c : s.taps[2]) {
@@ -61,8 +63,8 @@ std::vector<Piece> pieces_of(const WindowShape& s, int64_t begin, int64_t end, i
           int64_t last = std::min(s.x_sizes[2] - w, (chunk.n - 1) * std::min<int64_t>(step, 2) + 1);
           uint64_t mask = is_inside ? bits_between(-w, last) : 0;
           int64_t from = 0;
-          if (mask) from = chunk.image * image_stride + (d * s.x_sizes[1] + h) * s.x_sizes[2] + w;
-          pieces.push_back({from, mask, chunk.column});
+          if (mask) from = chunk.from + (a.shift * s.x_sizes[1] + b.shift) * s.x_sizes[2] + c.shift;
+          *to++ = {from, mask, chunk.column};
         }
       }
     }
