@@ -181,6 +181,14 @@ inline void gather_operand(Wide<E>* to, const char* from, int64_t stride, int64_
   }
 }
 
+// An operand of map_binary that is one number.
+template <class E>
+inline Number<Wide<E>> number_operand(const char* at, bool is_wide) {
+  using W = Wide<E>;
+  if (is_reduced_float_v<E> && is_wide) return {Vec<W>(*reinterpret_cast<const W*>(at))};
+  return {Vec<W>(W(*reinterpret_cast<const E*>(at)))};
+}
+
 // y[i] = f(a[i], b[i]) in the lanes of E.
 template <class E, class F>
 inline void map_binary(char** data, const int64_t* strides, int64_t n, const BinaryParams& params,
@@ -200,12 +208,22 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
       if (strides[1] == 0 && strides[2] == size)
         return map_vectors(y, n, f, Number<W>{Vec<W>(*a)}, Elements<W>{b});
     }
+    bool is_a_number = strides[1] == 0 || (is_reduced_float_v<E> && params.a_is_wide);
+    bool is_b_number = strides[2] == 0 || (is_reduced_float_v<E> && params.b_is_wide);
     W a[kBlock], b[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       int64_t m = n - begin < kBlock ? n - begin : kBlock;
-      gather_operand<E>(a, data[1], strides[1], begin, m, params.a_is_wide);
-      gather_operand<E>(b, data[2], strides[2], begin, m, params.b_is_wide);
-      map_vectors(a, m, f, Elements<W>{a}, Elements<W>{b});
+      if (!is_a_number || is_b_number)
+        gather_operand<E>(a, data[1], strides[1], begin, m, params.a_is_wide);
+      if (!is_b_number || is_a_number)
+        gather_operand<E>(b, data[2], strides[2], begin, m, params.b_is_wide);
+      if (is_a_number == is_b_number) {
+        map_vectors(a, m, f, Elements<W>{a}, Elements<W>{b});
+      } else if (is_b_number) {
+        map_vectors(a, m, f, Elements<W>{a}, number_operand<E>(data[2], params.b_is_wide));
+      } else {
+        map_vectors(a, m, f, number_operand<E>(data[1], params.a_is_wide), Elements<W>{b});
+      }
       scatter<E>(data[0] + begin * strides[0], strides[0], a, m);
     }
   }

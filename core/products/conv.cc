@@ -122,9 +122,9 @@ void spread_pixels(const ConvShape& s, const T* pixels, T* x) {
   });
 }
 
-// ---- ConvWay::Direct, Winograd and Packed
+// ---- ConvWay::Direct, Winograd, Packed and Pairs
 
-// The kernels of a way, which only float and double have.
+// The kernels of a way, which float, double and bfloat16 have.
 template <class T>
 cpu::ConvKernels<T> kernels_of(ConvWay way) {
   const cpu::ConvTable& table = way == ConvWay::Direct     ? cpu::get_direct_table()
@@ -132,6 +132,7 @@ cpu::ConvKernels<T> kernels_of(ConvWay way) {
                                                            : cpu::get_packed_table();
   if constexpr (std::is_same_v<T, float>) return table.float32;
   if constexpr (std::is_same_v<T, double>) return table.float64;
+  if constexpr (std::is_same_v<T, BFloat16>) return cpu::get_pairs_conv_table().bfloat16;
   return {};
 }
 
@@ -182,31 +183,34 @@ void sum_parts_of_input(const ConvShape& s, const T* w, const T* y, const T* bia
     });
   }
   for (const WindowShape& part : parts) {
-    ConvWay way = plan_windows(part, DTypeOf<T>::value, cpu::isa());
+    ConvWay way = plan_windows(part, DTypeOf<T>::value);
     sum_windows<T>(way, {part, y, w, bias, x}, keeper);
   }
 }
 
 }  // namespace
 
+bool convolves_pairs(const ConvShape& s, DType dtype) { return suits_pairs(s, dtype, cpu::isa()); }
+
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y, Storage* keeper) {
-  ConvWay way = plan_output(s, DTypeOf<T>::value, cpu::isa());
+  ConvWay way = plan_output(s, DTypeOf<T>::value);
   switch (way) {
     case ConvWay::Pointwise:
       return multiply_images(s, w, Trans::No, x, bias, y);
     case ConvWay::TakenPixels:
       return conv_output(without_steps(s), TakenPixels<T>(s, x).data(), w, bias, y, keeper);
     case ConvWay::Columns:
-      return columns_output(s, x, w, bias, y);
-    default:  // Direct, Winograd or Packed
+      if constexpr (!is_reduced_float_v<T>) columns_output(s, x, w, bias, y);
+      return;
+    default:  // Direct, Winograd, Packed or Pairs
       return sum_windows<T>(way, {cpu::windows_of_output(s), x, w, bias, y}, keeper);
   }
 }
 
 template <class T>
 void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x, Storage* keeper) {
-  switch (plan_input(s, bias != nullptr, DTypeOf<T>::value, cpu::isa())) {
+  switch (plan_input(s, bias != nullptr, DTypeOf<T>::value)) {
     case ConvWay::Pointwise:
       return multiply_images(s, w, Trans::Yes, y, bias, x);
     case ConvWay::TakenPixels: {
@@ -215,7 +219,8 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x,
       return spread_pixels(s, pixels.data(), x);
     }
     case ConvWay::Columns:
-      return columns_input(s, w, y, bias, x);
+      if constexpr (!is_reduced_float_v<T>) columns_input(s, w, y, bias, x);
+      return;
     default:  // Windows
       return sum_parts_of_input(s, w, y, bias, x, keeper);
   }
@@ -223,15 +228,16 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x,
 
 template <class T>
 void conv_weight(const ConvShape& s, const T* x, const T* y, T* w) {
-  ConvWay way = plan_weight(s, DTypeOf<T>::value, cpu::isa());
+  ConvWay way = plan_weight(s, DTypeOf<T>::value);
   switch (way) {
     case ConvWay::Pointwise:
       return multiply_pixels(s, x, y, w);
     case ConvWay::TakenPixels:
       return conv_weight(without_steps(s), TakenPixels<T>(s, x).data(), y, w);
     case ConvWay::Columns:
-      return columns_weight(s, x, y, w);
-    default:  // Direct, Winograd or Packed
+      if constexpr (!is_reduced_float_v<T>) columns_weight(s, x, y, w);
+      return;
+    default:  // Direct, Winograd, Packed or Pairs
       return kernels_of<T>(way).weight(s, x, y, w);
   }
 }
@@ -245,6 +251,7 @@ FACULA_CONV(int8_t)
 FACULA_CONV(int16_t)
 FACULA_CONV(int32_t)
 FACULA_CONV(int64_t)
+FACULA_CONV(BFloat16)
 FACULA_CONV(float)
 FACULA_CONV(double)
 FACULA_CONV(Complex64)

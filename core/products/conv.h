@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "base/dtype.h"
 #include "products/conv_shape.h"
 #include "tensor/storage.h"
 
@@ -11,9 +12,13 @@ namespace facula::products {
 
 using cpu::ConvShape;
 
-// Defined for every dtype but bool and the 16-bit floats. `bias` has one number per channel of the
-// result, or is null. `keeper` is the storage of w if it shall keep the packed weight for the next
-// call, else null: see Note [Kept forms].
+// Whether these are convolved as they are: of the 16-bit floats bfloat16 is, if the machine and the
+// sizes suit it. Others are to be converted to floats.
+bool convolves_pairs(const ConvShape& s, DType dtype);
+
+// Defined for every dtype but bool and float16; for bfloat16, where convolves_pairs() says so.
+// `bias` has one number per channel of the result, or is null. `keeper` is the storage of w if it
+// shall keep the packed weight for the next call, else null: see Note [Kept forms].
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y, Storage* keeper);
 template <class T>

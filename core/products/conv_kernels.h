@@ -1,5 +1,7 @@
-// Convolutions of our own in float32 and float64. Which of them is called is chosen in plan.cc.
+// Convolutions of our own in float32, float64 and bfloat16. Which of them is called is chosen in
+// plan.cc.
 #pragma once
+#include "base/half.h"
 #include "cpu/isa.h"
 #include "products/conv_shape.h"
 
@@ -25,6 +27,12 @@ struct ConvTable {
 FACULA_KERNEL_TABLE(ConvTable, direct_table)
 FACULA_KERNEL_TABLE(ConvTable, winograd_table)
 FACULA_KERNEL_TABLE(ConvTable, packed_table)
+
+// ConvWay::Pairs. Null where the instruction set has nothing for it.
+struct PairsConvTable {
+  ConvKernels<BFloat16> bfloat16;
+};
+FACULA_KERNEL_TABLE(PairsConvTable, pairs_conv_table)
 
 inline namespace FACULA_ISA {
 // Of packed_table, whose sums are in a file of their own. For float and double.

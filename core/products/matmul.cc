@@ -181,24 +181,22 @@ void multiply_widened(const Gemm<T>& x) {
   }
 }
 
-// Rounded once, after alpha and beta.
 template <class T>
 void multiply_pairs(const Gemm<T>& x) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
-    Scratch<float> c(x.m * x.n);
-    for (int64_t i = 0; i < x.n_batch; ++i) {
-      Gemm<T> one = at_batch(x, i);
-      cpu::get_pairs_table().multiply(
-          {x.m, x.n, x.k, {one.a, a.row, a.col}, {one.b, b.row, b.col}, c.data(), x.n});
-      for_runs(x.m, x.n, x.ldc, [&](int64_t at, int64_t packed_at, int64_t n) {
-        float* sums = c.data() + packed_at;
-        for (int64_t j = 0; x.alpha != 1 && j < n; ++j) sums[j] *= x.alpha;
-        for (int64_t j = 0; x.beta != 0 && j < n; ++j)
-          sums[j] += x.beta * static_cast<float>(one.c[at + j]);
-        narrow_row(sums, n, one.c + at);
-      });
-    }
+    for_each_of_batch(x, [&](const Gemm<T>& one) {
+      cpu::get_pairs_table().multiply({x.m,
+                                       x.n,
+                                       x.k,
+                                       x.alpha,
+                                       {one.a, a.row, a.col},
+                                       {one.b, b.row, b.col},
+                                       x.beta,
+                                       one.c,
+                                       nullptr,
+                                       x.ldc});
+    });
   }
 }
 

@@ -51,11 +51,15 @@ struct IntegersTable {
 };
 FACULA_KERNEL_TABLE(IntegersTable, integers_table)
 
-// C = A B, of bfloat16 and in floats.
+// C = alpha A B + beta C, of bfloat16. C is of floats where `c` is null, and not read when beta is
+// 0.
 struct PairsProblem {
   int64_t m, n, k;
+  float alpha;
   MatrixView<BFloat16> a, b;
-  float* c;
+  float beta;
+  BFloat16* c;
+  float* wide_c;
   int64_t ldc;
 };
 struct PairsTable {

@@ -131,7 +131,14 @@ bool fits_copied_segment(const ConvShape& s) {
 
 }  // namespace
 
-ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa) {
+bool suits_pairs(const ConvShape& s, DType dtype, Isa isa) {
+  return dtype == DType::BFloat16 && isa == Isa::Avx512 && multiplies_pairs() &&
+         s.out_channels >= tuning::kMinPairsChannels && s.weight_row() >= tuning::kMinPairsDepth &&
+         s.taps() <= tuning::kMaxPackedTaps;
+}
+
+ConvWay plan_windows(const WindowShape& s, DType dtype) {
+  if (dtype == DType::BFloat16) return ConvWay::Pairs;
   if (!is_full_float(dtype)) return ConvWay::Columns;
 
   // A line that is copied should be read several times, unless a product would be mostly padding.
@@ -145,25 +152,27 @@ ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa) {
   return is_packable ? ConvWay::Packed : ConvWay::Columns;
 }
 
-ConvWay plan_output(const ConvShape& s, DType dtype, Isa isa) {
+ConvWay plan_output(const ConvShape& s, DType dtype) {
   if (is_pointwise(s)) return ConvWay::Pointwise;
   if (steps_over_pixels(s)) return ConvWay::TakenPixels;
-  return plan_windows(cpu::windows_of_output(s), dtype, isa);
+  return plan_windows(cpu::windows_of_output(s), dtype);
 }
 
-ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype, Isa isa) {
+ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype) {
   if (is_pointwise(s)) return ConvWay::Pointwise;
   // The pixels between those that are taken would need the bias too.
   if (steps_over_pixels(s) && !has_bias) return ConvWay::TakenPixels;
+  if (dtype == DType::BFloat16) return ConvWay::Windows;
   if (!is_full_float(dtype)) return ConvWay::Columns;
   auto can_sum = [&](const WindowShape& part) {
-    return plan_windows(part, dtype, isa) != ConvWay::Columns;
+    return plan_windows(part, dtype) != ConvWay::Columns;
   };
   auto parts = cpu::windows_of_input(s);
   return std::all_of(parts.begin(), parts.end(), can_sum) ? ConvWay::Windows : ConvWay::Columns;
 }
 
-ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa) {
+ConvWay plan_weight(const ConvShape& s, DType dtype) {
+  if (dtype == DType::BFloat16) return ConvWay::Pairs;  // which adds images up in floats
   if (is_pointwise(s)) return ConvWay::Pointwise;
   if (steps_over_pixels(s)) return ConvWay::TakenPixels;
   if (!is_full_float(dtype)) return ConvWay::Columns;

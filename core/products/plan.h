@@ -35,13 +35,16 @@ enum class ConvWay {
   Direct,       // few rows read windows from copied lines
   Winograd,     // 3x3 kernels with fewer multiplications
   Packed,       // as a product with windows that are packed from the images
+  Pairs,        // of bfloat16, by instructions that multiply pairs
   Columns,      // as products with blocks of windows
 };
+// Whether ConvWay::Pairs computes these; no other way but Pointwise takes 16-bit floats.
+bool suits_pairs(const ConvShape& s, DType dtype, Isa isa);
 // Of convolutions that have terms.
-ConvWay plan_output(const ConvShape& s, DType dtype, Isa isa);
-ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype, Isa isa);
-ConvWay plan_weight(const ConvShape& s, DType dtype, Isa isa);
-// Direct, Winograd, Packed or, where none of our kernels can, Columns.
-ConvWay plan_windows(const WindowShape& s, DType dtype, Isa isa);
+ConvWay plan_output(const ConvShape& s, DType dtype);
+ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype);
+ConvWay plan_weight(const ConvShape& s, DType dtype);
+// Direct, Winograd, Packed, Pairs or, where none of our kernels can, Columns.
+ConvWay plan_windows(const WindowShape& s, DType dtype);
 
 }  // namespace facula::products

@@ -115,6 +115,15 @@ constexpr int64_t kWinogradRows = 64;  // [order] whose products stay in L2 besi
 constexpr int64_t kSliceTiles = 96;    // [order] for the gradient of the weight,
 constexpr int64_t kWeightVectors = 2;  // where panels have two vectors
 
+// ---- convolutions of bfloat16 in pairs (conv_pairs.cpp)
+
+constexpr int64_t kMinPairsChannels = 8;           // [order] of the output, in a group
+constexpr int64_t kMinPairsDepth = 16;             // [order] of channels times taps
+constexpr int64_t kPairsNumel = int64_t{1} << 17;  // of the windows of a block: a part of L2
+constexpr int64_t kMinPairsPanels = 2;             // of 48 pixels that meet what is read of w
+constexpr int64_t kMaxPairsPanels = 10;            // that leave enough blocks for the threads
+constexpr int64_t kPairsPixels = 512;              // [order] of a slice of pixels
+
 // ---- convolutions as products with columns (conv_columns.cc)
 
 constexpr int64_t kColumnsNumel = int64_t{1} << 17;  // [order] of a block of columns: L2 holds it

@@ -8,6 +8,9 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
+// 16-bit floats have their sign in the first bit: they need not be converted.
+FACULA_FN uint16_t drop_sign(uint16_t bits) { return bits & 0x7FFF; }
+
 #define PARAMETRIC(name, kinds, formula)                                                   \
   template <class T>                                                                       \
   struct name##_formula {                                                                  \
@@ -18,6 +21,8 @@ namespace {
   struct name##_kernel {                                                                   \
     static constexpr Kinds kinds_ = Kinds::kinds;                                          \
     static void loop(char** data, const int64_t* strides, int64_t n, const void* params) { \
+      if constexpr (is_reduced_float_v<E> && ParametricOp::name == ParametricOp::abs)      \
+        return map1<uint16_t, uint16_t>(data, strides, n, drop_sign);                      \
       const Scalar* p = static_cast<const Scalar*>(params);                                \
       name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};       \
       map_unary<E>(data, strides, n, f);                                                   \

@@ -8,6 +8,9 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
+// 16-bit floats have their sign in the first bit: they need not be converted.
+FACULA_FN uint16_t flip_sign(uint16_t bits) { return bits ^ 0x8000; }
+
 #define UNARY(name, names, forms, kinds, refused, formula, ...)                     \
   template <class T>                                                                \
   struct name##_formula {                                                           \
@@ -17,7 +20,11 @@ namespace {
   struct name##_kernel {                                                            \
     static constexpr Kinds kinds_ = Kinds::kinds;                                   \
     static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
-      map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                   \
+      if constexpr (is_reduced_float_v<E> && UnaryOp::name == UnaryOp::neg) {       \
+        map1<uint16_t, uint16_t>(data, strides, n, flip_sign);                      \
+      } else {                                                                      \
+        map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                 \
+      }                                                                             \
     }                                                                               \
   };
 #include "tables/unary.def"

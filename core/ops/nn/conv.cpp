@@ -239,7 +239,8 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool ke
                                  : sizes_of(n_out, s.in_channels, s.kernel, c.n_spatial);
   const Tensor& known = form[role == kInput ? kOutput : kInput];
   Device device = known.device();
-  DType dtype = known.dtype(), wide = wide_dtype(dtype);
+  DType dtype = known.dtype();
+  DType wide = products::convolves_pairs(s, dtype) ? dtype : wide_dtype(dtype);
   bool has_terms = std::all_of(form.begin(), form.end(),
                                [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
   if (has_terms && !device.is_cpu()) return value_on_gpu(c, role, form, bias, sizes);
@@ -255,7 +256,7 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool ke
   } else if (result.numel() > 0) {
     visit_dtype(wide, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      if constexpr (!std::is_same_v<T, bool> && !is_reduced_float_v<T>) {
+      if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, Half>) {
         compute(s, role, form, bias.defined() ? bias.data_as<T>() : nullptr, result.data_as<T>(),
                 keeper);
       }

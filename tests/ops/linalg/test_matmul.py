@@ -279,3 +279,15 @@ def test_products_of_bfloat16_are_rounded_once(m, n, k, is_a_turned, is_b_turned
     with_c = facula.addmm(c, a, b, beta=0.5, alpha=-2.0).double()
     bound = bound * 2 + with_c.abs() * 2**-8
     assert ((with_c - (0.5 * c.double() - 2 * expected)).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("is_a_turned", [False, True])
+@pytest.mark.parametrize("is_b_turned", [False, True])
+def test_batches_of_bfloat16_have_the_bits_of_each_product(is_a_turned, is_b_turned):
+    facula.manual_seed(0)
+    a = (facula.randn(9, 70, 61).mT if is_a_turned else facula.randn(9, 61, 70)).bfloat16()
+    b = (facula.randn(9, 65, 70).mT if is_b_turned else facula.randn(9, 70, 65)).bfloat16()
+    c = a @ b
+    assert all(facula.equal(c[i], a[i] @ b[i]) for i in range(9))
+    assert facula.equal(a @ b[:1].expand(9, 70, 65), a @ b[0])
+    check_threads(lambda: a @ b)

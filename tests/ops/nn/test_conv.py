@@ -281,6 +281,82 @@ def test_narrow_floats_are_summed_in_float_and_rounded_once(dtype):
     assert facula.equal(F.conv2d(x, w, padding=1), expected)
 
 
+# Sums of bfloat16 may be products of pairs, in blocks of 48 pixels and more.
+PAIRS = [
+    ((2, 3, 33, 35), (8, 3, 7, 7), {"stride": 2, "padding": 3}),
+    ((3, 16, 7, 7), (24, 16, 3, 3), {"padding": 1}),
+    ((2, 9, 12, 70), (17, 9, 3, 3), {"padding": (4, 2), "dilation": 2}),
+    ((2, 16, 9, 40), (8, 16, 3, 3), {"stride": 3, "padding": 1}),
+    ((2, 18, 11, 13), (24, 9, 3, 2), {"groups": 2, "stride": (1, 2)}),
+    ((2, 16, 9, 9), (8, 16, 1, 1), {"stride": 2}),
+    ((2, 33, 12, 12), (16, 33, 1, 1), {}),
+    ((1, 16, 1, 1), (8, 16, 3, 3), {"padding": 1}),
+    ((1, 5, 9, 40), (8, 5, 2, 35), {}),
+]
+
+
+def _results(convolve, tensors, dtype, has_bias=True):
+    x, w, bias, g = (t.to(dtype) for t in tensors)
+    leaves = [x.requires_grad_(), w.requires_grad_()]
+    y = convolve(x, w, bias if has_bias else None)
+    return [y.detach(), *facula.autograd.grad(y, leaves, g)]
+
+
+def _check_half(convolve, x_shape, w_shape, n_out):
+    """Results are within half a unit of the last of 8 bits, and what a sum of floats is off by."""
+    facula.manual_seed(0)
+    x, w, bias = (facula.randn(s).bfloat16() for s in (x_shape, w_shape, (n_out,)))
+    tensors = [x, w, bias, facula.randn_like(convolve(x, w, bias))]
+    terms = _results(convolve, [t.abs() for t in tensors], facula.float64)
+    for has_bias in (True, False):
+        exact = _results(convolve, tensors, facula.float64, has_bias)
+        actual = _results(convolve, tensors, facula.bfloat16, has_bias)
+        for result, expected, all_terms in zip(actual, exact, terms, strict=True):
+            error = (result.double() - expected).abs()
+            assert (error <= expected.abs() * 2**-8 + all_terms * 1e-6).all()
+    return tensors
+
+
+@pytest.mark.parametrize("x_shape, w_shape, options", PAIRS)
+def test_bfloat16_is_rounded_once_in_all_results(x_shape, w_shape, options):
+    def convolve(x, w, bias):
+        return F.conv2d(x, w, bias, **options)
+
+    x, w, bias, g = _check_half(convolve, x_shape, w_shape, w_shape[0])
+    x.requires_grad_(), w.requires_grad_()
+    check_threads(
+        lambda: convolve(x, w, bias),
+        lambda: facula.autograd.grad(convolve(x, w, bias), x, g)[0],
+        lambda: facula.autograd.grad(convolve(x, w, bias), w, g)[0],
+    )
+    # An image has the bits that it has alone.
+    y, last = convolve(x, w, bias), x.detach()[-1:].requires_grad_()
+    y_last = convolve(last, w, bias)
+    assert facula.equal(y[-1:], y_last)
+    grads = (facula.autograd.grad(*args)[0] for args in ((y, x, g), (y_last, last, g[-1:])))
+    assert facula.equal(next(grads)[-1:], next(grads))
+    wide = x.detach().to(memory_format=facula.channels_last)
+    assert facula.equal(convolve(wide, w, bias), y)
+
+
+def test_bfloat16_in_one_and_three_dimensions_and_transposed():
+    _check_half(F.conv1d, (2, 16, 50), (8, 16, 5), 8)
+    _check_half(F.conv3d, (2, 6, 5, 6, 7), (9, 6, 2, 3, 3), 9)
+    _check_half(
+        lambda *args: F.conv_transpose2d(*args, stride=2, padding=1),
+        (2, 12, 9, 9),
+        (12, 8, 4, 4),
+        8,
+    )
+
+
+def test_bfloat16_passes_infinities_and_nan():
+    x, w = facula.ones(1, 16, 9, 9).bfloat16(), facula.ones(8, 16, 3, 3).bfloat16()
+    x[0, 3, 4, 4], x[0, 3, 0, 0] = facula.nan, facula.inf
+    y = F.conv2d(x, w)[0, 0]
+    assert y.isnan().sum() == 9 and y[0, 0] == facula.inf and y[6, 6] == 144
+
+
 def test_padding_by_name():
     x, w = facula.randn(1, 2, 9), facula.randn(3, 2, 4)
     assert facula.equal(F.conv1d(x, w, padding="valid"), F.conv1d(x, w))

@@ -381,3 +381,35 @@ def test_a_number_beside_a_half_is_not_rounded_first(shape):
     assert (x * 2.0**20).flatten().tolist() == [128.0]
     assert (x / 2.0**-26).flatten().tolist() == [8192.0]
     assert (2.0**-26 / x).flatten().tolist() == [2.0**-13]
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
+@pytest.mark.parametrize("n", [1, 33, 1500])
+def test_signs_of_16_bits(dtype, n):
+    facula.manual_seed(0)
+    x = facula.randn(2, n).to(dtype)
+    x[0, 0] = -0.0
+    x[1, 0] = -facula.inf
+    for view in (x, x.t(), x[:, ::2], x[1:].expand(3, n)):
+        assert facula.equal(-view, (-view.float()).to(dtype))
+        assert facula.equal(view.abs(), view.float().abs().to(dtype))
+    assert not facula.signbit(x.abs()).any()
+    assert facula.equal(facula.signbit(-x), ~facula.signbit(x))
+    nan = facula.full((n,), facula.nan, dtype=dtype)
+    assert (-nan).isnan().all() and nan.abs().isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
+@pytest.mark.parametrize("op", [facula.add, facula.sub, facula.mul, facula.div])
+def test_16_bits_beside_a_number_or_one_element(dtype, op):
+    facula.manual_seed(0)
+    x, one = facula.rand(2, 700).add(1).to(dtype), facula.tensor(0.3).to(dtype)
+    for view in (x, x.t(), x[:, ::3], x[0]):
+        wide = view.float()
+        assert facula.equal(op(view, 0.3), op(wide, 0.3).to(dtype))
+        assert facula.equal(op(view, one), op(wide, one.float()).to(dtype))
+        column = x[0, 0].expand_as(view)
+        assert facula.equal(op(view, column), op(wide, column.float()).to(dtype))
+        assert facula.equal(op(column, view), op(column.float(), wide).to(dtype))
+    assert facula.equal(2 - x, (2 - x.float()).to(dtype))
+    assert facula.equal(2 / x, (2 / x.float()).to(dtype))
