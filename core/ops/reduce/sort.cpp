@@ -232,8 +232,7 @@ Tensor unique_values(const Tensor& x, bool is_sorted) {
   if (n == 0) return clone(flat);
   if (is_sorted && flat.dtype() == DType::Bool) {
     // What there is of false and true, without a sort.
-    Tensor both = cat({reshape(all(flat), {1}), reshape(any(flat), {1})});
-    flat = both;
+    flat = cat({reshape(all(flat), {1}), reshape(any(flat), {1})});
     n = 2;
   } else if (is_sorted) {
     flat = sort(flat).first;
