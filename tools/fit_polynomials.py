@@ -210,8 +210,23 @@ def print_tanh_tables() -> None:
         print("  {" + ", ".join(f"{float(to_float(x)):.9g}f" for x in table) + "},")
 
 
+def normal_tail_piece(center: Any, width: Any) -> Any:
+    """Six coefficients around the center; the error is weighted as gelu does it."""
+    tail = lambda d: normal_tail(center + d)  # noqa: E731
+    weight = lambda d: max(center + d, mpf(1))  # noqa: E731
+    return fit(tail, max(-center, -width / 2), width / 2, 6, weight)[0]
+
+
+def print_normal_tail_tables() -> None:
+    width = mpf(25) / 64
+    pieces = [normal_tail_piece(k * width, width) for k in range(16)]
+    for table in zip(*pieces, strict=True):
+        print("  {" + ", ".join(f"{float(to_float(x)):.9g}f" for x in table) + "},")
+
+
 def main() -> None:
     print_tanh_tables()
+    print_normal_tail_tables()
     for name, spec in FITS.items():
         coefficients, error = fit(*spec)
         digits = 9 if name.endswith("_f") else 17

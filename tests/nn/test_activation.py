@@ -159,3 +159,22 @@ def test_bad_input_is_refused(call, error, message):
 def test_complex_numbers_of_activations_are_refused(name):
     with pytest.raises(RuntimeError, match=f"{name}: expected real numbers, got a complex one"):
         getattr(F, name)(facula.ones(2), 1j)
+
+
+def test_pieces_of_gelu_meet():
+    """In float32 it is pieced together: around every joint, and where the last piece ends."""
+    joints = (np.arange(16) + 0.5) * 25 / 64
+    near = np.concatenate([joints + d for d in np.linspace(-1e-5, 1e-5, 41)] + [[6.04, 6.5, 30]])
+    a = np.concatenate([near, -near]).astype(np.float32)
+    wide = a.astype(np.float64)
+    exact = np.array([v * math.erfc(-v / math.sqrt(2)) / 2 for v in wide])
+    got = F.gelu(facula.from_numpy(a)).numpy()
+    assert (np.abs(got - exact) <= np.maximum(np.abs(exact) * 1.2e-7, 3e-8)).all()
+    # Far below zero the result is small, and still right to four digits.
+    low = (wide > -5.5) & (wide < 0)
+    assert (np.abs(got - exact)[low] <= 2e-4 * np.abs(exact[low])).all()
+
+
+def test_gelu_of_tiny_numbers_is_half_of_them():
+    x = facula.tensor([1e-30, -1e-30, 1e-12, -1e-12])
+    assert facula.equal(F.gelu(x), x / 2)

@@ -132,9 +132,15 @@ struct GridSample {
     int32_t index[kMostTaps][kGridPlaces];  // in a channel; -1: outside
     T weight[kMostTaps][kGridPlaces];
     T slope[3][kMostTaps][kGridPlaces];  // by each coordinate
+    // Taps 0 and 1, and 2 and 3, lie beside each other at these places, but for those `outside`.
+    bool has_pairs = false;
+    int32_t pair[2][kGridPlaces];
+    int64_t n_outside;
+    int32_t outside[kGridPlaces];
   };
 
   static void find(Block& block, const S* grid, int64_t first, const GridShape& shape) {
+    block.has_pairs = false;
     block.n = std::min(kGridPlaces, shape.n_places - first);
     for (int64_t i = 0; i < block.n; ++i) {
       const S* place = grid + (first + i) * shape.n_coordinates;
@@ -167,17 +173,20 @@ struct GridSample {
     }
   }
 
-  // What find does, but for slopes, of images with zeros around them: in loops that become vectors.
-  // False where a place is no finite number.
+  // What find does, the slopes only if wanted, of images with zeros around them: in loops that
+  // become vectors. False where a place is no finite number.
+  template <bool kWithSlopes>
   static bool find_in_image(Block& block, const S* grid, int64_t first, const GridShape& shape) {
     if (shape.n_coordinates != 2 || shape.mode == GridMode::Bicubic || shape.in_pixels ||
         shape.padding != GridPadding::Zeros)
       return false;
+    block.has_pairs = false;
     block.n = std::min(kGridPlaces, shape.n_places - first);
     bool is_nearest = shape.mode == GridMode::Nearest, is_finite = true;
-    T low[2][kGridPlaces], part[2][kGridPlaces];
+    T low[2][kGridPlaces], part[2][kGridPlaces], scales[2];
     for (int c = 0; c < 2; ++c) {
       T scale = static_cast<T>(shape.sizes[2 - c] - (shape.align_corners ? 1 : 0)) / T(2);
+      scales[c] = is_nearest ? T(0) : scale;
       T shift = shape.align_corners ? T(0) : T(-0.5);
       for (int64_t i = 0; i < block.n; ++i) {
         T at = (static_cast<T>(grid[(first + i) * 2 + c]) + T(1)) * scale + shift;
@@ -201,9 +210,27 @@ struct GridSample {
         T along = t / 2 ? part[1][i] : T(1) - part[1][i];
         block.index[t][i] = is_inside ? at : -1;
         block.weight[t][i] = is_nearest ? T(1) : along * across;
+        if constexpr (kWithSlopes) {
+          block.slope[0][t][i] = along * (t % 2 ? scales[0] : -scales[0]);
+          block.slope[1][t][i] = (t / 2 ? scales[1] : -scales[1]) * across;
+        }
       }
     }
+    if (!is_nearest) find_pairs(block, n_elements(shape));
     return true;
+  }
+
+  static void find_pairs(Block& block, int64_t n) {
+    block.has_pairs = n >= 2;  // what is outside is read at the first two elements
+    block.n_outside = 0;
+    for (int64_t i = 0; i < block.n; ++i) {
+      bool is_outside =
+          (block.index[0][i] | block.index[1][i] | block.index[2][i] | block.index[3][i]) < 0;
+      block.pair[0][i] = is_outside ? 0 : block.index[0][i];
+      block.pair[1][i] = is_outside ? 0 : block.index[2][i];
+      block.outside[block.n_outside] = static_cast<int32_t>(i);
+      block.n_outside += is_outside;
+    }
   }
 
   static int64_t n_blocks(const GridShape& shape) { return ceil_div(shape.n_places, kGridPlaces); }
@@ -211,29 +238,49 @@ struct GridSample {
     return shape.sizes[0] * shape.sizes[1] * shape.sizes[2];
   }
 
-  // sum[i] = the weighted sum of the elements of place i.
-  static void add_up(T* __restrict sum, const T (*weight)[kGridPlaces], const S* __restrict x,
-                     const Block& block) {
-    std::fill_n(sum, block.n, T(0));
-    for (int t = 0; t < block.n_taps; ++t) {
-      const int32_t* __restrict index = block.index[t];
-      const T* __restrict w = weight[t];
-      for (int64_t i = 0; i < block.n; ++i)
-        sum[i] += index[i] < 0 ? T(0) : w[i] * static_cast<T>(x[index[i]]);
+  static T element_at(const S* x, int32_t index) {
+    return index < 0 ? T(0) : static_cast<T>(x[index]);
+  }
+
+  // The elements of each place, 0 outside. By pairs: a vector of elements from anywhere takes 2.0
+  // ns for the four of a place, two loads of two 1.1 (on Zen 4, with AVX2 and AVX-512 alike).
+  static void load_taps(T (*value)[kGridPlaces], const S* x, const Block& block) {
+    if (!block.has_pairs) {
+      for (int t = 0; t < block.n_taps; ++t)
+        for (int64_t i = 0; i < block.n; ++i) value[t][i] = element_at(x, block.index[t][i]);
+      return;
     }
+    S pairs[2][kGridPlaces][2];
+    for (int64_t i = 0; i < block.n; ++i)
+      for (int k = 0; k < 2; ++k)
+        __builtin_memcpy(pairs[k][i], x + block.pair[k][i], sizeof(pairs[k][i]));
+    for (int64_t i = 0; i < block.n; ++i)
+      for (int t = 0; t < 4; ++t) value[t][i] = static_cast<T>(pairs[t / 2][i][t % 2]);
+    for (int64_t k = 0; k < block.n_outside; ++k)
+      for (int t = 0; t < 4; ++t)
+        value[t][block.outside[k]] = element_at(x, block.index[t][block.outside[k]]);
+  }
+
+  // sum[i] = the weighted sum of the elements of place i.
+  static void add_up(T* __restrict sum, const T (*weight)[kGridPlaces],
+                     const T (*value)[kGridPlaces], const Block& block) {
+    std::fill_n(sum, block.n, T(0));
+    for (int t = 0; t < block.n_taps; ++t)
+      for (int64_t i = 0; i < block.n; ++i) sum[i] += weight[t][i] * value[t][i];
   }
 
   static void forward(char* to, const char* from, const char* places, const GridShape& shape,
                       int64_t begin, int64_t end) {
     Block block;
-    T sum[kGridPlaces];
+    T sum[kGridPlaces], value[kMostTaps][kGridPlaces];
     for (int64_t b = begin; b < end; ++b) {
       int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
       const S* grid =
           reinterpret_cast<const S*>(places) + slice * shape.n_places * shape.n_coordinates;
-      if (!find_in_image(block, grid, first, shape)) find(block, grid, first, shape);
+      if (!find_in_image<false>(block, grid, first, shape)) find(block, grid, first, shape);
       for (int64_t c = slice * shape.n_channels; c < (slice + 1) * shape.n_channels; ++c) {
-        add_up(sum, block.weight, reinterpret_cast<const S*>(from) + c * n_elements(shape), block);
+        load_taps(value, reinterpret_cast<const S*>(from) + c * n_elements(shape), block);
+        add_up(sum, block.weight, value, block);
         S* y = reinterpret_cast<S*>(to) + c * shape.n_places + first;
         for (int64_t i = 0; i < block.n; ++i) y[i] = static_cast<S>(sum[i]);
       }
@@ -253,7 +300,7 @@ struct GridSample {
       S* gx = reinterpret_cast<S*>(to) + slice * shape.n_channels * n_elements(shape);
       std::fill(gx + c_begin * n_elements(shape), gx + c_end * n_elements(shape), S(0));
       for (int64_t first = 0; first < shape.n_places; first += kGridPlaces) {
-        find(block, grid, first, shape);
+        if (!find_in_image<false>(block, grid, first, shape)) find(block, grid, first, shape);
         for (int64_t c = c_begin; c < c_end; ++c) {
           S* elements = gx + c * n_elements(shape);
           const S* g = reinterpret_cast<const S*>(grad) +
@@ -269,18 +316,18 @@ struct GridSample {
   static void to_grid(char* to, const char* grad, const char* from, const char* places,
                       const GridShape& shape, int64_t begin, int64_t end) {
     Block block;
-    T sum[kGridPlaces], total[3][kGridPlaces];
+    T sum[kGridPlaces], value[kMostTaps][kGridPlaces], total[3][kGridPlaces];
     for (int64_t b = begin; b < end; ++b) {
       int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
       int64_t n_coordinates = shape.n_coordinates;
-      find(block, reinterpret_cast<const S*>(places) + slice * shape.n_places * n_coordinates,
-           first, shape);
+      const S* grid = reinterpret_cast<const S*>(places) + slice * shape.n_places * n_coordinates;
+      if (!find_in_image<true>(block, grid, first, shape)) find(block, grid, first, shape);
       for (auto& row : total) std::fill_n(row, block.n, T(0));
       for (int64_t c = slice * shape.n_channels; c < (slice + 1) * shape.n_channels; ++c) {
         const S* g = reinterpret_cast<const S*>(grad) + c * shape.n_places + first;
+        load_taps(value, reinterpret_cast<const S*>(from) + c * n_elements(shape), block);
         for (int64_t k = 0; k < n_coordinates; ++k) {
-          add_up(sum, block.slope[k], reinterpret_cast<const S*>(from) + c * n_elements(shape),
-                 block);
+          add_up(sum, block.slope[k], value, block);
           for (int64_t i = 0; i < block.n; ++i) total[k][i] += sum[i] * static_cast<T>(g[i]);
         }
       }

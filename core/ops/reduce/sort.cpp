@@ -222,6 +222,38 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
   return result;
 }
 
+// The values of unique_flat() alone: of elements in order the first of each run, without the places
+// that they came from.
+Tensor unique_values(const Tensor& x, bool is_sorted) {
+  if (!x.is_cpu() || is_wide_unsigned(x.dtype())) return unique_flat(x, is_sorted).values;
+  NoGradGuard guard;
+  Tensor flat = contiguous(reshape(with_plain_bools(x), {-1}));
+  int64_t n = flat.numel();
+  if (n == 0) return clone(flat);
+  if (is_sorted && flat.dtype() == DType::Bool) {
+    // What there is of false and true, without a sort.
+    flat = cat({reshape(all(flat), {1}), reshape(any(flat), {1})});
+    n = 2;
+  } else if (is_sorted) {
+    flat = sort(flat).first;
+  }
+  Tensor found = empty({n}, flat.dtype());
+  int64_t n_found = visit_dtype(flat.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* from = flat.data_as<T>();
+    T* to = found.data_as<T>();
+    to[0] = from[0];
+    int64_t last = 0;
+    // Whether two are equal is hard to predict: each is written, and stays if it is another.
+    for (int64_t i = 1; i < n; ++i) {
+      to[last + 1] = from[i];
+      last += !(from[i] == from[i - 1]);
+    }
+    return last + 1;
+  });
+  return clone(narrow(found, 0, 0, n_found));
+}
+
 }  // namespace
 
 Unique unique(const Tensor& x) {
@@ -317,11 +349,19 @@ nb::object chosen(const Unique& found, bool inverse, bool counts) {
 
 nb::object unique_from_python(const Tensor& x, bool, bool inverse, bool counts,
                               std::optional<int64_t> dim) {
+  if (!dim && !inverse && !counts) {
+    check_unique("unique", x);
+    return nb::steal(wrap(unique_values(x, true)));
+  }
   return chosen(dim ? unique_rows(x, *dim, false) : unique(x), inverse, counts);
 }
 
 nb::object unique_consecutive_from_python(const Tensor& x, bool inverse, bool counts,
                                           std::optional<int64_t> dim) {
+  if (!dim && !inverse && !counts) {
+    check_unique("unique_consecutive", x);
+    return nb::steal(wrap(unique_values(x, false)));
+  }
   return chosen(dim ? unique_rows(x, *dim, true) : unique_consecutive(x), inverse, counts);
 }
 

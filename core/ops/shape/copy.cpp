@@ -47,6 +47,21 @@ void copy_planes(Walk walk, int64_t size) {
   });
 }
 
+// The same for one dimension, with steps.
+void copy_line(const Walk& walk, int64_t size) {
+  constexpr int64_t kPiece = 32768;
+  int64_t to_step = walk.strides[0][0], from_step = walk.strides[1][0];
+  auto kernel = cpu::get_copy_table().by_size[__builtin_ctzll(size)];
+  parallel_for(walk.numel, kPiece, [&](int64_t begin, int64_t end) {
+    kernel({walk.data[0] + begin * to_step, walk.data[1] + begin * from_step, end - begin, 1,
+            to_step, from_step, 0, 0});
+  });
+}
+
+bool is_dense_line(const Walk& walk, int64_t size) {
+  return walk.strides[0][0] == size && walk.strides[1][0] == size;
+}
+
 Loop cast_loop(DType from, DType to) {
   if (from == to) from = to = carrier(to);
   if (is_stored_only(from) || is_stored_only(to)) return cpu::stored_cast(from, to);
@@ -59,7 +74,10 @@ void copy_elements(const Walk& walk, DType dtype) {
   if (walk.numel == 0) return;
   if (!walk.device.is_cpu()) return cuda::run_cast(dtype, dtype, walk);
   // Not bool: bytes that are more than 0 and 1 become 1 on the way.
-  if (dtype != DType::Bool && walk.n_dims > 1) return copy_planes(walk, item_size(dtype));
+  int64_t size = item_size(dtype);
+  if (dtype != DType::Bool && walk.n_dims > 1) return copy_planes(walk, size);
+  if (dtype != DType::Bool && walk.n_dims == 1 && !is_dense_line(walk, size))
+    return copy_line(walk, size);
   run_cpu(walk, cast_loop(dtype, dtype));
 }
 

@@ -1,11 +1,14 @@
 #include "ops/shape/creation.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/number.h"
+#include "base/parallel.h"
 #include "bind/count.h"
 #include "bind/dims_method.h"
 #include "bind/sparse.h"
+#include "cpu/shape/range.h"
 #include "cuda/index/places.h"
 #include "ops/factory.h"
 #include "ops/ops.h"
@@ -14,17 +17,28 @@ namespace facula {
 
 namespace {
 
-// x[i] = value(i), computed on the CPU and then moved.
+// n elements, computed on the CPU and then moved. fill_in(T()) gives the function that writes those
+// of [begin, end) to `to`.
 template <class F>
-Tensor generate(int64_t n, DType dtype, Device device, F&& value) {
+Tensor generate(int64_t n, DType dtype, Device device, F&& fill_in) {
   if (device.is_meta()) return empty({n}, dtype, device);
   Tensor x = empty({n}, dtype);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T* out = x.data_as<T>();
-    for (int64_t i = 0; i < n; ++i) out[i] = value(i, tag);
+    T* data = x.data_as<T>();
+    auto fill = fill_in(T());
+    constexpr int64_t kPiece = 32768;
+    parallel_for(n, kPiece, [&](int64_t begin, int64_t end) { fill(data + begin, begin, end); });
   });
   return to(x, device, dtype, false);
+}
+
+// The function that fills with value(i).
+template <class T, class F>
+auto one_by_one(F value) {
+  return [value](T* to, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) *to++ = static_cast<T>(value(i));
+  };
 }
 
 int64_t arange_length(Scalar start, Scalar end, Scalar step, DType dtype) {
@@ -63,41 +77,82 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
     cuda::make_range(y, start, step);
     return y;
   }
-  return generate(n, dtype, device, [&](int64_t i, auto tag) {
-    using T = typename decltype(tag)::type;
+  return generate(n, dtype, device, [&](auto zero) {
+    using T = decltype(zero);
+    const cpu::RangeTable& table = cpu::get_range_table();
     if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(start.to_int() + i * step.to_int());
-    } else if constexpr (is_complex_v<T>) {
-      return T(from + static_cast<double>(i) * by);
+      int64_t first = start.to_int(), each = step.to_int();
+      if constexpr (std::is_same_v<T, int64_t>) {
+        return [=, &table](T* to, int64_t begin, int64_t end) {
+          table.integers(to, begin, end, first, each);
+        };
+      } else {
+        return one_by_one<T>([=](int64_t i) { return first + i * each; });
+      }
+    } else if constexpr (std::is_same_v<T, float>) {
+      return [=, &table](T* to, int64_t begin, int64_t end) {
+        table.floats(to, begin, end, from, by);
+      };
+    } else if constexpr (std::is_same_v<T, double>) {
+      return [=, &table](T* to, int64_t begin, int64_t end) {
+        table.doubles(to, begin, end, from, by);
+      };
     } else {
       // In double: the rounding happens once, whatever the dtype.
-      return static_cast<T>(static_cast<Wide<T>>(from + static_cast<double>(i) * by));
+      return one_by_one<T>(
+          [=](int64_t i) { return static_cast<Wide<T>>(from + static_cast<double>(i) * by); });
     }
   });
 }
 
 namespace {
 
-// The i-th of `steps` numbers at equal distances. Counted from the nearer end, so that the last one
-// is exactly `end`; a narrow dtype rounds after each operation, as arithmetic in it would. Float
-// and double round product and sum once, which is also what PyTorch's numbers show.
+// Numbers at equal distances, `steps` of them. Counted from the nearer end, so that the last one is
+// exactly `end`; a narrow dtype rounds after each operation, as arithmetic in it would. Float and
+// double round product and sum once, which is also what PyTorch's numbers show.
 template <class T>
-auto evenly_spaced(Scalar start, Scalar end, int64_t steps, int64_t i) {
+struct EvenlySpaced {
   using W = std::conditional_t<std::is_integral_v<T>, double, Wide<T>>;
-  auto rounded = [](W value) {
+  W first, last, step;
+  int64_t n_from_first, steps;
+
+  EvenlySpaced(Scalar start, Scalar end, int64_t steps)
+      : first(start.to<T>()),
+        last(end.to<T>()),
+        step(0),
+        n_from_first(steps == 1 ? 1 : steps / 2),
+        steps(steps) {
+    if (steps > 1) step = rounded(rounded(last - first) / W(static_cast<double>(steps - 1)));
+  }
+
+  static W rounded(W value) {
     if constexpr (is_reduced_float_v<T>) return W(T(value));
     return value;
-  };
-  W first = W(start.to<T>()), last = W(end.to<T>());
-  if (steps == 1) return first;
-  W step = rounded(rounded(last - first) / W(static_cast<double>(steps - 1)));
-  if constexpr (std::is_floating_point_v<T>) {
-    if (i < steps / 2) return std::fma(step, static_cast<T>(i), first);
-    return std::fma(-step, static_cast<T>(steps - i - 1), last);
   }
-  if (i < steps / 2) return rounded(first + rounded(step * W(static_cast<double>(i))));
-  return rounded(last - rounded(step * W(static_cast<double>(steps - i - 1))));
-}
+
+  W operator()(int64_t i) const {
+    bool is_from_first = i < n_from_first;
+    W distance = W(static_cast<double>(is_from_first ? i : i - (steps - 1)));
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fma(step, distance, is_from_first ? first : last);
+    return rounded((is_from_first ? first : last) + rounded(step * distance));
+  }
+
+  // The numbers of [begin, end), all at once.
+  void fill(T* to, int64_t begin, int64_t end) const {
+    int64_t middle = std::clamp(n_from_first, begin, end);
+    const cpu::RangeTable& table = cpu::get_range_table();
+    if constexpr (std::is_same_v<T, float>) {
+      table.floats_around(to, begin, middle, 0, first, step);
+      table.floats_around(to + (middle - begin), middle, end, steps - 1, last, step);
+    } else if constexpr (std::is_same_v<T, double>) {
+      table.doubles_around(to, begin, middle, 0, first, step);
+      table.doubles_around(to + (middle - begin), middle, end, steps - 1, last, step);
+    } else {
+      one_by_one<T> (*this)(to, begin, end);
+    }
+  }
+};
 
 }  // namespace
 
@@ -106,9 +161,11 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device dev
   check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
   check_fits("linspace", "start", start, dtype);
   check_fits("linspace", "end", end, dtype);
-  return generate(steps, dtype, device, [&](int64_t i, auto tag) {
-    using T = typename decltype(tag)::type;
-    return static_cast<T>(evenly_spaced<T>(start, end, steps, i));
+  return generate(steps, dtype, device, [&](auto zero) {
+    using T = decltype(zero);
+    return [spaced = EvenlySpaced<T>(start, end, steps)](T* to, int64_t first, int64_t last) {
+      spaced.fill(to, first, last);
+    };
   });
 }
 
@@ -117,11 +174,13 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtyp
   check_not_implemented(dtype != DType::Bool, "logspace: not implemented for bool.");
   check_fits("logspace", "start", start, dtype);
   check_fits("logspace", "end", end, dtype);
-  return generate(steps, dtype, device, [&](int64_t i, auto tag) {
-    using T = typename decltype(tag)::type;
+  return generate(steps, dtype, device, [&](auto zero) {
+    using T = decltype(zero);
     using W = std::conditional_t<is_complex_v<T>, Complex128, double>;
-    W power = evenly_spaced<std::conditional_t<std::is_integral_v<T>, T, W>>(start, end, steps, i);
-    return static_cast<T>(Wide<T>(std::pow(W(base), power)));
+    using Exponent = std::conditional_t<std::is_integral_v<T>, T, W>;
+    return one_by_one<T>([base, power = EvenlySpaced<Exponent>(start, end, steps)](int64_t i) {
+      return Wide<T>(std::pow(W(base), W(power(i))));
+    });
   });
 }
 

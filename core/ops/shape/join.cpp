@@ -46,6 +46,7 @@ MemoryFormat joined_format(const TensorList& tensors) {
 struct Lines {
   const char* data;
   int64_t nbytes, step;
+  int64_t start = 0;  // in a line that they are part of
 };
 
 // The dimensions from `dim` on as lines, if they are that.
@@ -64,28 +65,36 @@ std::optional<Lines> lines_of(const Tensor& x, int64_t dim) {
   return Lines{x.data(), line * x.itemsize(), step * x.itemsize()};
 }
 
-// True where the lines of y are made of lines of the parts, neither long nor single elements, and
-// have been written: all that belongs to one line before the next.
+// True where the lines of y are made of lines of the parts, neither so long that threads should
+// share one nor single elements, and have been written: all that belongs to one line before the
+// next. A view of y and a walk for each part would take longer than most of them: 64 images of 12
+// kB take 19 us instead of 25.
 bool join_lines(const Tensor& y, const TensorList& parts, int64_t dim) {
-  constexpr int64_t kShortest = 16, kLongest = 8192, kPiece = 65536;  // bytes
+  constexpr int64_t kShortest = 16, kLongest = 262144, kPiece = 65536;  // bytes
   // Not bool: bytes that are more than 0 and 1 become 1 in copies.
   if (!y.is_cpu() || !y.is_contiguous() || y.dtype() == DType::Bool || y.numel() == 0) return false;
   std::vector<Lines> lines;
-  int64_t nbytes = 0;
+  lines.reserve(parts.size());
+  int64_t nbytes = 0, n_parts = static_cast<int64_t>(parts.size());
   for (const Tensor& x : parts) {
     std::optional<Lines> from = lines_of(x, dim);
-    if (!from || x.dtype() != y.dtype() || x.storage() == y.storage()) return false;
+    if (!from || x.dtype() != y.dtype() || x.storage() == y.storage() || from->nbytes > kLongest)
+      return false;
+    from->start = nbytes;
     nbytes += from->nbytes;
     lines.push_back(*from);
   }
-  if (nbytes < kShortest * static_cast<int64_t>(parts.size()) || nbytes > kLongest) return false;
-  parallel_for(y.numel() * y.itemsize() / nbytes, kPiece / nbytes, [&](int64_t begin, int64_t end) {
-    char* to = y.data() + begin * nbytes;
+  if (nbytes < kShortest * n_parts) return false;
+  int64_t n_lines = y.numel() * y.itemsize() / nbytes, grain = kPiece * n_parts / nbytes;
+  char* to = y.data();
+  parallel_for(n_lines * n_parts, grain, [&](int64_t begin, int64_t end) {
+    int64_t line = begin / n_parts, part = begin % n_parts;
     for (int64_t i = begin; i < end; ++i) {
-      for (const Lines& from : lines) {
-        cpu::copy_line(to, from.data + i * from.step, from.nbytes);
-        to += from.nbytes;
-      }
+      const Lines& from = lines[part];
+      cpu::copy_line(to + line * nbytes + from.start, from.data + line * from.step, from.nbytes);
+      if (++part < n_parts) continue;
+      part = 0;
+      ++line;
     }
   });
   return true;

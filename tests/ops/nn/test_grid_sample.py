@@ -95,3 +95,20 @@ def test_affine_grids_are_products_with_the_coordinates_of_pixels(size, align_co
         [(n, len(dims), len(dims) + 1)],
         dtypes=["float32", "float64"],
     )
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1), (3, 5)])
+def test_what_is_not_finite_stays_out_of_places_outside(size):
+    """Elements are read two at a time, places outside at the first two: these must not count."""
+    x = facula.full((1, 2, *size), float("inf"), requires_grad=True)
+    grid = facula.full((1, 1, 70, 2), 3.0)
+    grid[0, 0, ::3] = -4.0
+    grid[0, 0, 5] = 0.0
+    grid.requires_grad_()
+    y = F.grid_sample(x, grid, align_corners=False)
+    inside = facula.zeros(70, dtype=facula.bool)
+    inside[5] = True
+    assert (y[..., ~inside] == 0).all() and not (y[..., inside] == 0).any()
+    to_x, to_grid = facula.autograd.grad(y, (x, grid), facula.ones(y.shape))
+    assert facula.allclose(to_x.sum(), facula.tensor(2.0))
+    assert (to_grid[:, :, ~inside] == 0).all()

@@ -81,3 +81,51 @@ def test_one_size_for_all_dimensions_may_be_a_tensor_of_one_element():
     assert len(x.split(facula.tensor([2]), 2)) == 2
     with pytest.raises(TypeError, match="max_pool2d: expected an int or a sequence of ints"):
         F.max_pool2d(x, facula.tensor([2, 2]))
+
+
+def gradient_of_tiles(a, g, kernel):
+    """Of windows side by side, to the first of the largest, or to the last that is no number."""
+    result = np.zeros_like(a)
+    for at in np.ndindex(g.shape):
+        corner = [i * k for i, k in zip(at[1:], kernel, strict=True)]
+        box = (at[0], *(slice(c, c + k) for c, k in zip(corner, kernel, strict=True)))
+        window = a[box].ravel()
+        nans = np.flatnonzero(np.isnan(window))
+        place = nans[-1] if nans.size else window.argmax()
+        inside = np.unravel_index(place, kernel)
+        result[(at[0], *(c + i for c, i in zip(corner, inside, strict=True)))] = g[at]
+    return result
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "sizes, kernel",
+    [
+        ((64,), (2,)),
+        ((65,), (2,)),
+        ((1, 2), (1, 2)),
+        ((6, 8), (2, 2)),
+        ((7, 71), (2, 2)),
+        ((9, 66), (4, 2)),
+        ((5, 34), (1, 2)),
+        ((6, 9), (3, 2)),
+        ((4, 6, 36), (2, 2, 2)),
+        ((5, 7, 7), (2, 2, 2)),
+        ((5, 4, 10), (1, 2, 2)),
+    ],
+)
+def test_the_gradient_of_windows_side_by_side_goes_to_the_first_of_the_largest(
+    sizes, kernel, dtype
+):
+    rng = np.random.default_rng(0)
+    pool = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}[len(sizes)]
+    for has_nan in (False, True):
+        a = rng.integers(-3, 3, (2, *sizes)).astype(dtype)
+        a[0, ..., :2] = -np.inf
+        if has_nan:
+            a[rng.random(a.shape) < 0.2] = np.nan
+        x = facula.from_numpy(a).requires_grad_()
+        y = pool(x, kernel)
+        g = rng.standard_normal(y.shape).astype(dtype)
+        y.backward(facula.from_numpy(g))
+        assert (x.grad.numpy() == gradient_of_tiles(a, g, kernel)).all()

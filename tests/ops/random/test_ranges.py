@@ -42,3 +42,18 @@ def test_bounds_may_be_tensors_of_one_element():
     assert len(facula.randperm(facula.tensor([3]))) == 3
     with pytest.raises(TypeError, match="randint: expected an int as high"):
         facula.randint(facula.tensor([1, 2]), (3,))
+
+
+@pytest.mark.parametrize(
+    "n, ends, total",
+    [
+        (64, [44, 46, 58, 36], 66299),
+        (65, [29, 48, 8, 52], 63878),
+        (130, [94, 58, 108, 0], 545092),
+    ],
+)
+def test_permutations_longer_than_what_is_drawn_ahead_are_those_of_pytorch(n, ends, total):
+    facula.manual_seed(0)
+    order = facula.randperm(n)
+    assert order[[0, 1, -2, -1]].tolist() == ends
+    assert (order * facula.arange(n)).sum().item() == total

@@ -37,3 +37,32 @@ def test_a_tensor_of_one_integer_is_another_tensor_not_a_dimension():
     x = facula.arange(4)
     assert facula.max(x, facula.tensor(2)).tolist() == [2, 2, 2, 3]
     assert x.min(facula.tensor(2)).tolist() == [0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_extrema_of_integers_of_every_length_agree_with_numpy(dtype):
+    """Whole vectors, the last of which overlaps, and what is shorter than one."""
+    rng = np.random.default_rng(0)
+    info = np.iinfo(dtype)
+    a = rng.integers(info.min, info.max, 5000, dtype=dtype, endpoint=True)
+    x = facula.from_numpy(a)
+    for n in [*range(1, 70), 127, 128, 129, 255, 256, 257, 511, 1000, 4095, 4097, 5000]:
+        for start in (0, 1):
+            part = a[start:n]
+            if part.size:
+                ends = x[start:n].amin().item(), x[start:n].amax().item()
+                assert ends == (part.min(), part.max()), n
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
+def test_of_equal_extrema_in_rows_of_every_length_the_first_counts(dtype, name):
+    rng = np.random.default_rng(0)
+    for n in range(1, 40):
+        a = rng.integers(0, 5, (50, n)).astype(dtype)
+        got = getattr(facula.from_numpy(a), name)(1)
+        assert got.tolist() == getattr(a, name)(1).tolist(), n
+        if dtype.startswith("float"):
+            a[rng.random((50, n)) < 0.1] = np.nan
+            got = getattr(facula.from_numpy(a), name)(1)
+            assert got.tolist() == getattr(a, name)(1).tolist(), n

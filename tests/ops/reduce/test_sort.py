@@ -52,3 +52,26 @@ def test_unique_slices_lie_one_after_the_other_in_memory():
         strides = [unique(x, dim=dim).stride() for dim in range(3)]
         assert strides == [(12, 4, 1), (4, 8, 1), (3, 1, 6)]
         assert facula.equal(unique(x, dim=1), x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 1000])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int64", "float32", "float64"])
+def test_values_alone_are_those_that_come_with_inverse_and_counts(dtype, n):
+    a = np.random.default_rng(0).integers(0, 30, n).astype(dtype)
+    x = facula.from_numpy(a)
+    for op in (facula.unique, facula.unique_consecutive):
+        assert facula.equal(op(x), op(x, return_inverse=True)[0])
+        assert facula.equal(op(x[::2]), op(x[::2], return_counts=True)[0])
+    assert facula.unique(x).tolist() == np.unique(a).tolist()
+
+
+def test_of_zeros_the_first_is_kept_and_nan_is_never_equal():
+    x = facula.tensor([0.0, -0.0, float("nan"), 0.0, float("nan")])
+    values = facula.unique(x)
+    assert values.signbit().tolist()[0] is False and values.isnan().tolist() == [False, True, True]
+    assert facula.unique(-x)[0].signbit().item() is True
+
+
+def test_few_values_do_not_hold_the_memory_of_many():
+    values = facula.unique(facula.zeros(10000))
+    assert values.untyped_storage().nbytes() < 1000

@@ -1,8 +1,12 @@
 """Tensors from numbers."""
 
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 import facula
+from check_op import check_threads
 
 
 def test_numbers_between_integers_are_cut_before_and_after():
@@ -83,3 +87,40 @@ def test_new_tensors_take_the_options_of_factories(name):
     assert facula.ones(1).new_full((2,), 7, layout=None, pin_memory=False).tolist() == [7, 7]
     with pytest.raises(RuntimeError, match="layout"):
         facula.ones(1).new_zeros(2, layout=facula.sparse_coo)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "float16"])
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 33, 32768, 32769, 60001])
+def test_ranges_longer_than_a_piece_count_on(n, dtype):
+    to = getattr(facula, dtype)
+    assert facula.arange(n, dtype=to).tolist() == np.arange(n).astype(dtype).tolist()
+    expected = (5 - np.arange(n) / 2 if "float" in dtype else 5 - 3 * np.arange(n)).astype(dtype)
+    step = -0.5 if "float" in dtype else -3
+    assert facula.arange(5, 5 + step * n, step, dtype=to).tolist() == expected.tolist()
+    if n > 0 and dtype != "float16":
+        got = facula.linspace(-1, n - 2, n, dtype=to).tolist()
+        assert got == np.arange(-1, n - 1).tolist()
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 1001, 40003])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_linspace_rounds_product_and_sum_once(n, dtype):
+    """From the nearer end, with a step of the dtype."""
+    real = np.dtype(dtype).type
+    first, last = real(0.1), real(1.7)
+    step = (last - first) / real(n - 1)
+    got = facula.linspace(float(first), float(last), n, dtype=getattr(facula, dtype)).numpy()
+    for i in {0, 1, n // 3, n // 2 - 1, n // 2, n - 2, n - 1} | set(range(0, n, 997)):
+        near, distance = (first, i) if i < n // 2 else (last, i - (n - 1))
+        exact = Fraction(float(near)) + Fraction(float(step)) * distance
+        error = abs(Fraction(float(got[i])) - exact)
+        assert error <= Fraction(float(np.spacing(got[i]))) / 2, i
+
+
+def test_ranges_have_the_same_bits_for_1_2_and_8_threads():
+    check_threads(
+        lambda: facula.arange(100000),
+        lambda: facula.arange(0.0, 1.0, 1e-5),
+        lambda: facula.linspace(0.1, 1.7, 100001),
+        lambda: facula.linspace(0.1, 1.7, 100001, dtype=facula.float16),
+    )
