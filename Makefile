@@ -7,6 +7,12 @@ MKDOCS := mkdocs==1.6.1 mkdocs-material==9.8.1 mkdocs-static-i18n==1.3.1 jieba==
 # Without what it depends on: that would be PyTorch's CUDA build. Its operations link the CUDA runtime.
 TORCHVISION := torchvision==0.28.0 'nvidia-cuda-runtime>=13,<14'
 FUZZ_SECONDS ?= 60
+AS_ROOT = $(if $(filter 0,$(shell id -u)),,sudo)
+AARCH64_TOOLS := g++-aarch64-linux-gnu qemu-user-static
+AARCH64_PACKAGES := python3-minimal libpython3-stdlib libpython3-dev libstdc++6
+# Not those that start a second Python, which the emulator would not run.
+AARCH64_TESTS := $(addprefix tests/,ops/pointwise ops/reduce ops/random ops/linalg/test_matmul.py ops/nn \
+  nn/test_attention.py nn/test_conv.py nn/test_rnn.py)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 
@@ -16,7 +22,7 @@ CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
 CPP := $(shell find core -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name '*.cu')
 SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
 
-.PHONY: demo test parity programs bench fuzz lint format asan docs site wheel-check clean
+.PHONY: demo test parity programs bench fuzz lint format asan aarch64 docs site wheel-check clean
 
 demo: .venv/built
 	.venv/bin/python examples/digits.py
@@ -81,6 +87,15 @@ asan: .venv-asan/built
 	FACULA_NUM_THREADS=1 $(SANITIZED) $(FORKING) \
 	  --deselect tests/utils/data/test_memory.py::test_epochs_over_many_python_objects_do_not_grow
 
+# The same sources with NEON, built by a cross compiler and run by an emulator: tests of what has vector code. In a
+# copy, where Python finds the core beside the package.
+aarch64: build/aarch64/built
+	rm -rf build/aarch64/tree
+	mkdir build/aarch64/tree
+	cp -r conftest.py pyproject.toml facula tests build/aarch64/tree
+	cp build/aarch64/core/*.so build/aarch64/tree/facula
+	cd build/aarch64/tree && ../python -m pytest -q -p no:cacheprovider $(AARCH64_TESTS)
+
 docs: .venv-parity/ready
 	.venv-parity/bin/python tools/promises.py
 	.venv-parity/bin/python tools/missing.py
@@ -139,6 +154,37 @@ clean:
 .venv-site/ready: Makefile
 	$(PYTHON) -m venv .venv-site
 	.venv-site/bin/pip install -q $(MKDOCS)
+	touch $@
+
+# Debian's Python for aarch64, unpacked, with the wheels of that machine. apt has folders of its own here, so that this
+# machine gets two tools and nothing else. The processor is one without SVE, which OpenBLAS would use.
+AARCH64 = $(CURDIR)/build/aarch64
+APT_AARCH64 = apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o APT::Sandbox::User= \
+  -o Debug::NoLocking=1 -o Dir::State::status=/dev/null -o Dir::State::lists=$(AARCH64)/lists -o Dir::Cache=$(AARCH64)/apt
+build/aarch64/ready: Makefile | .venv/ready-to-build
+	type aarch64-linux-gnu-g++ qemu-aarch64-static >/dev/null || \
+	  { $(AS_ROOT) apt-get -qq update && $(AS_ROOT) apt-get -qq -y --no-install-recommends install $(AARCH64_TOOLS); }
+	rm -rf $(addprefix $(AARCH64)/,lists apt root site)
+	mkdir -p $(addprefix $(AARCH64)/,lists/partial apt/archives/partial root)
+	$(APT_AARCH64) update
+	$(APT_AARCH64) -y --no-install-recommends --download-only install $(AARCH64_PACKAGES)
+	for package in $(AARCH64)/apt/archives/*.deb; do dpkg-deb -x $$package $(AARCH64)/root; done
+	echo '#!/bin/sh' > $(AARCH64)/python
+	echo 'PYTHONPATH=$(AARCH64)/site exec qemu-aarch64-static -cpu cortex-a76 -L $(AARCH64)/root \
+	  $(AARCH64)/root/usr/bin/python3 "$$@"' >> $(AARCH64)/python
+	chmod +x $(AARCH64)/python
+	.venv/bin/pip install -q --target $(AARCH64)/site --only-binary=:all: \
+	  --platform manylinux_2_28_aarch64 --platform manylinux2014_aarch64 \
+	  --python-version $$($(AARCH64)/python -c 'import platform; print(platform.python_version())') \
+	  $(filter "nanobind% "scipy-openblas32%,$(BUILD_REQUIRES)) numpy scipy pytest hypothesis
+	touch $@
+
+build/aarch64/built: build/aarch64/ready $(CORE)
+	PATH=$(CURDIR)/.venv/bin:$$PATH cmake -S . -B $(AARCH64)/core -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	  -DPython_EXECUTABLE=$(AARCH64)/python -DPython_INCLUDE_DIR=$$(echo $(AARCH64)/root/usr/include/python3*) \
+	  -DCMAKE_CXX_FLAGS='-idirafter $(AARCH64)/root/usr/include'
+	PATH=$(CURDIR)/.venv/bin:$$PATH cmake --build $(AARCH64)/core
 	touch $@
 
 # The stub generator imports the sanitised module without a preload, hence verify_asan_link_order.

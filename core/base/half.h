@@ -10,15 +10,22 @@ namespace facula {
 // baseline the conversion that another one has left as a function.
 #define FACULA_ALWAYS_INLINE __attribute__((always_inline))
 
+// What the compiler converts: GCC for aarch64 knows the first name in C++ from version 13 on.
+#if defined(__aarch64__)
+using Binary16 = __fp16;
+#else
+using Binary16 = _Float16;
+#endif
+
 struct Half {
   uint16_t bits;
   Half() = default;
   FACULA_ALWAYS_INLINE Half(float value) {
-    _Float16 h = static_cast<_Float16>(value);
+    Binary16 h = static_cast<Binary16>(value);
     std::memcpy(&bits, &h, 2);
   }
   FACULA_ALWAYS_INLINE operator float() const {
-    _Float16 h;
+    Binary16 h;
     std::memcpy(&h, &bits, 2);
     return static_cast<float>(h);
   }

@@ -39,8 +39,9 @@ FACULA_FN E element(const E* at) {
   }
 }
 
+// Not inlined, like scatter: what all formulas of a dtype share is compiled once.
 template <class E>
-inline void gather(Wide<E>* to, const char* from, int64_t stride, int64_t n) {
+[[gnu::noinline]] void gather(Wide<E>* to, const char* from, int64_t stride, int64_t n) {
   int64_t i = 0;
   if constexpr (is_floating_v<E>) {
     constexpr int64_t lanes = Vec<Wide<E>>::kLanes;
@@ -55,7 +56,7 @@ inline void gather(Wide<E>* to, const char* from, int64_t stride, int64_t n) {
   for (; i < n; ++i) to[i] = *reinterpret_cast<const E*>(from + i * stride);
 }
 template <class E>
-inline void scatter(char* to, int64_t stride, const Wide<E>* from, int64_t n) {
+[[gnu::noinline]] void scatter(char* to, int64_t stride, const Wide<E>* from, int64_t n) {
   int64_t i = 0;
   if constexpr (is_floating_v<E>) {
     constexpr int64_t lanes = Vec<Wide<E>>::kLanes;

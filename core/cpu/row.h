@@ -45,15 +45,14 @@ FACULA_FN Vec<T> join_lanes(Vec<T> x) {
 }
 
 // f(begin, end) of blocks of a row, joined in a tree: rounding errors grow with its height, not
-// with the length of the row.
+// with the length of the row. It has one call of f, whose code may be long.
 template <class Join, class F>
 [[gnu::noinline]] auto join_tree(int64_t begin, int64_t end, int64_t block, F f)
     -> decltype(f(begin, end)) {
+  if (end - begin <= block) return f(begin, end);
   int64_t middle = begin + ceil_div(end - begin, 2 * block) * block;
-  auto first =
-      middle - begin <= block ? f(begin, middle) : join_tree<Join>(begin, middle, block, f);
-  return Join::join(
-      first, end - middle <= block ? f(middle, end) : join_tree<Join>(middle, end, block, f));
+  auto first = join_tree<Join>(begin, middle, block, f);
+  return Join::join(first, join_tree<Join>(middle, end, block, f));
 }
 template <class Join, class F>
 FACULA_FN auto join_blocks(int64_t size, int64_t block, F f) {

@@ -13,6 +13,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "base/half.h"
@@ -27,6 +29,10 @@
 #elif defined(__x86_64__)
 #define FACULA_SSE2 1
 #define FACULA_SIMD(name) _mm_##name
+#elif defined(__aarch64__)
+// Compilers find NEON's instructions for most of what is written here lane by lane: fmla, fsqrt,
+// frintm. The branches are for the rest.
+#define FACULA_NEON 1
 #endif
 
 namespace facula::cpu {
@@ -78,6 +84,8 @@ FACULA_FN bool any(Mask<kLaneBytes> mask) {
   return !_mm256_testz_si256(reinterpret_cast<__m256i>(mask.m), reinterpret_cast<__m256i>(mask.m));
 #elif defined(FACULA_SSE2)
   return _mm_movemask_epi8(reinterpret_cast<__m128i>(mask.m)) != 0;
+#elif defined(FACULA_NEON)
+  return vmaxvq_u32(reinterpret_cast<uint32x4_t>(mask.m)) != 0;
 #else
   bool result = false;
   for (int i = 0; i < Mask<kLaneBytes>::kLanes; ++i) result |= mask[i];
@@ -479,6 +487,10 @@ FACULA_FN Vec<float> load_wide(const Half* from) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 #elif defined(FACULA_AVX2)
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+#elif defined(FACULA_NEON)
+  float16x4_t halves;
+  std::memcpy(&halves, from, sizeof(halves));
+  return reinterpret_cast<Native<float>>(vcvt_f32_f16(halves));
 #else
   Vec<float> y;
   for (int i = 0; i < Vec<float>::kLanes; ++i) y.v[i] = from[i];
@@ -490,6 +502,9 @@ FACULA_FN void store_rounded(Vec<float> x, Half* to) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(x.v, 0));
 #elif defined(FACULA_AVX2)
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x.v, 0));
+#elif defined(FACULA_NEON)
+  float16x4_t halves = vcvt_f16_f32(reinterpret_cast<float32x4_t>(x.v));
+  std::memcpy(static_cast<void*>(to), &halves, sizeof(halves));
 #else
   for (int i = 0; i < Vec<float>::kLanes; ++i) to[i] = x.v[i];
 #endif
@@ -502,6 +517,8 @@ FACULA_FN Vec<float> load_wide(const BFloat16* from) {
   auto wide = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(bits));
 #elif defined(FACULA_AVX2)
   auto wide = _mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(bits));
+#elif defined(FACULA_NEON)
+  auto wide = vmovl_u16(reinterpret_cast<uint16x4_t>(bits));
 #else
   auto wide = __builtin_convertvector(bits, Native<uint32_t>);
 #endif

@@ -229,7 +229,7 @@ void fill_bernoulli(T* out, const P* p, int64_t n, Generator& generator) {
     if constexpr (std::is_same_v<P, double>)
       return static_cast<T>(uniform_double(source) < p[i]);
     else
-      return static_cast<T>(uniform_float(source) < static_cast<float>(p[i]));
+      return static_cast<T>(uniform_float(source) < p[i]);
   });
 }
 
@@ -290,13 +290,11 @@ FLOATING(double)
   template void fill_geometric<T>(T*, int64_t, double, Generator&); \
   template void fill_permutation<T>(T*, int64_t, Generator&);       \
   WITH_BOOL(T)
-#define WITH_BOOL(T)                                                                   \
-  template void fill_bernoulli<T>(T*, int64_t, double, Generator&);                    \
-  template void fill_bernoulli<T, Half>(T*, const Half*, int64_t, Generator&);         \
-  template void fill_bernoulli<T, BFloat16>(T*, const BFloat16*, int64_t, Generator&); \
-  template void fill_bernoulli<T, float>(T*, const float*, int64_t, Generator&);       \
-  template void fill_bernoulli<T, double>(T*, const double*, int64_t, Generator&);     \
-  template void fill_random<T>(T*, int64_t, Generator&);                               \
+#define WITH_BOOL(T)                                                               \
+  template void fill_bernoulli<T>(T*, int64_t, double, Generator&);                \
+  template void fill_bernoulli<T, float>(T*, const float*, int64_t, Generator&);   \
+  template void fill_bernoulli<T, double>(T*, const double*, int64_t, Generator&); \
+  template void fill_random<T>(T*, int64_t, Generator&);                           \
   RANGED(T)
 #define RANGED(T) template void fill_random_range<T>(T*, int64_t, int64_t, uint64_t, Generator&);
 NUMERIC(Half)

@@ -32,7 +32,7 @@ void fill_geometric(T* out, int64_t n, double p, Generator& generator);
 // T: those and bool. One with probability p, else zero.
 template <class T>
 void fill_bernoulli(T* out, int64_t n, double p, Generator& generator);
-// P: a floating-point type; a probability for each element.
+// P: float or double; a probability for each element.
 template <class T, class P>
 void fill_bernoulli(T* out, const P* p, int64_t n, Generator& generator);
 

@@ -46,10 +46,11 @@ struct Pool {
   using T = Wide<S>;
 
   // One element of each window, `stride` apart in x. A compiler that knows the stride makes
-  // vectors of this loop.
+  // vectors of this loop. Not inlined: forward and backward would each have five copies.
   template <int64_t kStride>
-  static void add(T* __restrict values, int32_t* __restrict places, const S* __restrict x,
-                  int64_t stride, int64_t n, int32_t place) {
+  [[gnu::noinline]] static void add(T* __restrict values, int32_t* __restrict places,
+                                    const S* __restrict x, int64_t stride, int64_t n,
+                                    int32_t place) {
     if (kStride) stride = kStride;
     for (int64_t i = 0; i < n; ++i) {
       T v = static_cast<T>(x[i * stride]);

@@ -181,16 +181,16 @@ Tensor& bernoulli_(Tensor& x, const Tensor& p, Generator& generator) {
     visit_real("bernoulli_", x.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
       draw_into<T>(x, [&](T* out, int64_t n, const Dims& order) {
-        Tensor host = to(expand(p, x.sizes()), Device{}, p.dtype(), false);
-        Tensor probs = contiguous(permute(host, order));
         visit_floating("bernoulli_", p.dtype(), [&](auto p_tag) {
-          using P = typename decltype(p_tag)::type;
+          // Chances of 16 bits are read as floats, which hold them exactly: half as many loops.
+          using P = Wide<typename decltype(p_tag)::type>;
+          Tensor host = to(expand(p, x.sizes()), Device{}, DTypeOf<P>::value, false);
+          Tensor probs = contiguous(permute(host, order));
           const P* values = probs.data_as<P>();
-          for (int64_t i = 0; i < n; ++i) {
-            double value = static_cast<Wide<P>>(values[i]);
-            check(value >= 0 && value <= 1, "bernoulli_: expected probabilities in [0, 1], got ",
-                  value, ".");
-          }
+          for (int64_t i = 0; i < n; ++i)
+            check(values[i] >= 0 && values[i] <= 1,
+                  "bernoulli_: expected probabilities in [0, 1], got ",
+                  static_cast<double>(values[i]), ".");
           run_draw(n, [&] { fill_bernoulli(out, values, n, generator); });
         });
       });
