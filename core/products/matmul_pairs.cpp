@@ -48,7 +48,7 @@ void turn_words(const MatrixView<BFloat16>& x, int64_t first, int64_t width, int
   for (int64_t p = 0; p < k; p += 2 * kLanes) {
     int64_t n_halves = std::min(2 * kLanes, k - p), n_lines = ceil_div(n_halves, int64_t{2});
     for (int64_t j = 0; j < padded; j += kLanes) {
-      __m512 lines[kLanes];
+      Vec<float> lines[kLanes];
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i) {
         int64_t column = std::min(first + j + i, first + width - 1);
@@ -58,7 +58,7 @@ void turn_words(const MatrixView<BFloat16>& x, int64_t first, int64_t width, int
       uint32_t* square = to + p / 2 * padded + j;
 #pragma GCC unroll 16
       for (int i = 0; i < kLanes; ++i)
-        if (i < n_lines) _mm512_storeu_ps(square + i * padded, lines[i]);
+        if (i < n_lines) _mm512_storeu_ps(square + i * padded, lines[i].v);
     }
   }
 }
