@@ -141,7 +141,7 @@ template <class T>
 KeptKey key_of(ConvWay way, const cpu::WindowSum<T>& s, const Storage& keeper) {
   KeptKey key;
   size_t n = 0;
-  auto add = [&](int64_t number) { key.numbers[n++] = number; };
+  auto add = [&](int64_t number) { key.numbers.at(n++) = number; };
   add(static_cast<int64_t>(way)), add(sizeof(T));
   add(reinterpret_cast<const char*>(s.w) - keeper.data());
   add(s.groups), add(s.n_rows), add(s.n_channels), add(s.w_row), add(s.w_channel);

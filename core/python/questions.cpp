@@ -98,12 +98,17 @@ void bind_memory() {
       R"(The place of the first element in the storage, counted in elements.
     >>> facula.zeros(2, 3)[1].storage_offset()
     3)"_doc);
+  auto address = [](const Tensor& x) {
+    bool has_elements = x.numel() > 0 && !x.is_meta();
+    return reinterpret_cast<uintptr_t>(has_elements ? x.address() : nullptr);
+  };
+  // For those who compare addresses and do not write there.
+  def_method("_address", address, "The address of the first element, to be compared with others.");
   def_method(
       "data_ptr",
-      [](const Tensor& x) {
-        bool has_elements = x.numel() > 0 && !x.is_meta();
+      [address](const Tensor& x) {
         x.storage()->forbid_keeping();
-        return reinterpret_cast<uintptr_t>(has_elements ? x.address() : nullptr);
+        return address(x);
       },
       R"(The address of the first element in memory; 0 for a tensor without elements.
     >>> x = facula.zeros(2)

@@ -228,6 +228,13 @@ void bind_size() {
                static_cast<int64_t>(sizeof(StorageObject));
       },
       "The bytes that the storage takes, its memory included.");
+  // For those who compare addresses and do not write there.
+  def_storage_method(
+      "_address",
+      [](nb::handle self) {
+        return reinterpret_cast<uintptr_t>(checked_storage("_address", self)->data());
+      },
+      "The address of the first byte, to be compared with others.");
   def_storage_method(
       "data_ptr",
       [](nb::handle self) {

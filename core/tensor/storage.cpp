@@ -64,8 +64,9 @@ void Storage::resize(int64_t nbytes) {
 }
 
 void Storage::swap_memory(Storage& other) {
-  note_write();
-  other.note_write();
+  // What is known of the memory, who has its address, stays with the storage.
+  forbid_keeping();
+  other.forbid_keeping();
   std::swap(data_, other.data_);
   std::swap(nbytes_, other.nbytes_);
   std::swap(capacity_, other.capacity_);

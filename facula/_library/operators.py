@@ -254,9 +254,9 @@ class OpOverload:
                 yield from tensors_in((value,))
 
     def _check_aliases(self, result: Any, inputs: list[Tensor]) -> None:
-        places = {x.untyped_storage().data_ptr() for x in inputs if x.device.type != "meta"} - {0}
+        places = {x.untyped_storage()._address() for x in inputs if x.device.type != "meta"} - {0}
         for x in tensors_in((result,)):
-            if any(x is y for y in inputs) or x.untyped_storage().data_ptr() in places:
+            if any(x is y for y in inputs) or x.untyped_storage()._address() in places:
                 raise RuntimeError(
                     f"{self.name()}: the output of this custom operator must not also be an input "
                     "to it, nor share memory with one. Return a clone."

@@ -204,7 +204,7 @@ class _MutationContext:
 
 
 def _memory_of(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+    return tensor.untyped_storage()._address()
 
 
 def _is_in_place(name: str) -> bool:

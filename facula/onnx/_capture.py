@@ -490,8 +490,8 @@ def _with_other_count(result: Any, other: Any, dim: int) -> Any:
 
 def _bases(result: Any, args: Any) -> list[Tensor]:
     """The tensors among the arguments whose memory a result shares."""
-    memory = {t.untyped_storage().data_ptr() for t in tensors_in([result])} - {0}
-    return [t for t in tensors_in(args) if t.untyped_storage().data_ptr() in memory]
+    memory = {t.untyped_storage()._address() for t in tensors_in([result])} - {0}
+    return [t for t in tensors_in(args) if t.untyped_storage()._address() in memory]
 
 
 def _written(name: str, args: Any, kwargs: dict[str, Any]) -> Tensor | None:

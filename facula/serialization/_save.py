@@ -95,7 +95,7 @@ class _Storages:
         else:
             storage, dtype, kind = obj, _core.uint8, UntypedStorage
         # PyTorch's reader takes the dtype from the first tensor of a storage for all others.
-        address = storage.data_ptr()
+        address = storage._address()
         if address and self._dtypes.setdefault(address, dtype) != dtype:
             raise RuntimeError(
                 f"save: two tensors view the same memory, as {self._dtypes[address]} and as "

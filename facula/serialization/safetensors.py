@@ -110,7 +110,7 @@ def _place(tensor: Tensor, name: str) -> Any:
     """What two names of one tensor have in common."""
     if not tensor.numel():  # which may all have the same address, or none
         return name
-    memory = tensor.device, tensor.data_ptr(), tensor.dtype, tensor.is_conj(), tensor.is_neg()
+    memory = tensor.device, tensor._address(), tensor.dtype, tensor.is_conj(), tensor.is_neg()
     return *memory, tuple(tensor.shape), tensor.stride()
 
 

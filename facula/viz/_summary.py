@@ -218,7 +218,7 @@ def _run(
     """Run the model once, and note in the rows what its modules do."""
     rows = {id(module): layers[path] for path, module in model.named_modules()}
     # Parameters are there anyway: what is kept for backward are the other tensors, each once.
-    counted = {x.untyped_storage().data_ptr() for x in (*model.parameters(), *model.buffers())}
+    counted = {x.untyped_storage()._address() for x in (*model.parameters(), *model.buffers())}
     running: list[Layer] = []
 
     def begin(module: Module, args: Any) -> None:
@@ -231,8 +231,8 @@ def _run(
 
     def keep(x: Tensor) -> Tensor:
         storage = x.untyped_storage()
-        if storage.data_ptr() not in counted:
-            counted.add(storage.data_ptr())
+        if storage._address() not in counted:
+            counted.add(storage._address())
             for layer in {id(layer): layer for layer in running}.values():
                 layer.activation_bytes += storage.nbytes()
         return x

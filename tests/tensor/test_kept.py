@@ -243,25 +243,110 @@ def test_a_write_in_another_thread_is_seen_in_the_end():
         assert facula.equal(by_winograd(w), by_winograd(w.clone()))
 
 
-# Arguments of which one fits most operations in place.
+# Arguments of which one fits most operations in place, and those of the others.
 ARGUMENTS = [(), (2.0,), (facula.full((NUMEL,), 2.0),), (0, 2.0), (0, facula.tensor([0]), 2.0)]
+PLACES, VALUES = facula.tensor([3, 5]), facula.tensor([7.0, 8.0])
+OTHER, MASK = facula.linspace(-2, 3, NUMEL), facula.arange(NUMEL) % 3 == 0
+SQUARE = facula.ones(96, 96)
+OWN_ARGUMENTS = {
+    **dict.fromkeys(("addcmul_", "addcdiv_"), (OTHER, OTHER + 9)),
+    **dict.fromkeys(("index_add_", "index_copy_", "scatter_add_"), (0, PLACES, VALUES)),
+    **dict.fromkeys(("cumsum_", "cumprod_"), (0,)),
+    "index_put_": ((PLACES,), VALUES),
+    "index_reduce_": (0, PLACES, VALUES, "prod"),
+    "lerp_": (OTHER, 0.5),
+    "map_": (OTHER, lambda a, b: a + b),
+    "map2_": (OTHER, OTHER, lambda a, b, c: a + b + c),
+    "addmv_": (facula.ones(NUMEL, 2), VALUES),
+    "apply_": (lambda a: a + 1,),
+    "geometric_": (0.5,),
+    "mvlgamma_": (1,),
+    "polygamma_": (1,),
+    "masked_fill_": (MASK, 5.0),
+    "masked_scatter_": (MASK, OTHER),
+    "masked_copy_": (MASK, OTHER),
+    "put_": (PLACES, VALUES),
+    "scatter_reduce_": (0, PLACES, VALUES, "sum"),
+    "random_": (10,),
+    "uniform_": (3, 4),
+    "clip_": (0.0, 0.5),
+    "clamp_": (0.0, 0.5),
+}
+# Of a view of the first 96x96 elements, or of one element of a batch.
+MATRIX_ARGUMENTS = {
+    **dict.fromkeys(("addmm_", "sspaddmm_"), (SQUARE, SQUARE)),
+    **dict.fromkeys(("addbmm_",), (SQUARE[None], SQUARE[None])),
+    "addr_": (SQUARE[0], SQUARE[0]),
+    "fill_diagonal_": (9.0,),
+    "renorm_": (2, 0, 0.1),
+    "tril_": (),
+    "triu_": (),
+}
 IN_PLACE = [n for n in dir(facula.Tensor) if n[-1] == "_" and n[0] != "_" and n[-2] != "_"]
+# They change no element, or are told so by an error: of floats, of memory of its own, of layouts.
+WITHOUT_WRITES = {
+    "as_strided_",
+    "bitwise_and_",
+    "bitwise_left_shift_",
+    "bitwise_not_",
+    "bitwise_or_",
+    "bitwise_right_shift_",
+    "bitwise_xor_",
+    "baddbmm_",
+    "coalesce_",
+    "conj_physical_",
+    "detach_",
+    "gcd_",
+    "lcm_",
+    "nan_to_num_",
+    "rename_",
+    "requires_grad_",
+    "resize_",
+    "resize_as_",
+    "resize_as_sparse_",
+    "share_memory_",
+    "sparse_resize_",
+    "sparse_resize_and_clear_",
+    "sspaddmm_",
+    "squeeze_",
+    "swapaxes_",
+    "swapdims_",
+    "t_",
+    "transpose_",
+    "unsqueeze_",
+    "float_power_",
+}
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_every_operation_in_place_is_seen(name):
-    w = fresh_weight().clamp_(0.1, 0.9)
+    w = fresh_weight() * 2
+    before = w.clone()
     with facula.no_grad():
         by_winograd(w)
-        for arguments in ARGUMENTS:
+        written, arguments = w, [OWN_ARGUMENTS[name]] if name in OWN_ARGUMENTS else ARGUMENTS
+        if name in MATRIX_ARGUMENTS:
+            written, arguments = w[: 96 * 96].view(96, 96), [MATRIX_ARGUMENTS[name]]
+        for some in arguments:
             try:
-                getattr(w, name)(*arguments)
+                getattr(written, name)(*some)
             except (TypeError, RuntimeError, ValueError, LookupError, AttributeError, Warning):
                 continue
             break
         if w.shape == (NUMEL,) and w.dtype == facula.float32:
             new, expected = by_winograd(w), by_winograd(w.clone())
             facula.testing.assert_close(new, expected, rtol=0, atol=0, equal_nan=True)
+    assert (name in WITHOUT_WRITES) == facula.equal(w, before)
+
+
+def test_a_weight_is_kept_though_its_address_was_compared():
+    layer = nn.Conv2d(32, 40, 3, padding=1)
+    facula.summary(layer, (2, 32, 9, 8))
+    x = facula.ones(2, 32, 9, 8)
+    with facula.no_grad():
+        first, _ = added_bytes(lambda: layer(x))
+        second, _ = added_bytes(lambda: layer(x))
+    assert first > second
 
 
 def test_a_gradient_that_is_added_to_is_seen():

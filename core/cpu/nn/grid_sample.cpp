@@ -111,7 +111,8 @@ bool find_taps(T coordinate, int64_t size, const GridShape& shape, Taps<T>& taps
     taps.slope[0] = T(0);
     return true;
   }
-  T first = std::floor(p.at), part = p.at - first;
+  // Of an infinite place nothing is in the image, and the weight of nothing must be a number.
+  T first = std::floor(p.at), part = is_infinite ? T(0) : p.at - first;
   taps.index[0] = index_at(first, size);
   taps.index[1] = index_at(first + T(1), size);
   taps.weight[0] = T(1) - part;

@@ -47,8 +47,8 @@ constexpr bool kIsExtremum =
     std::is_same_v<Join, math::Larger> || std::is_same_v<Join, math::Smaller>;
 
 // The extremum of integers. Four vectors side by side hide the latency of a comparison; the last
-// one may overlap those before it. 1M of int8 take 18 us instead of 54 in
-// fold_block, whose array of lanes stays in memory.
+// one may overlap those before it. 1M of int8 take 18 us instead of 54 in fold_block, whose array
+// of lanes stays in memory.
 template <class Join, class T>
 inline T extremum_of(const T* x, int64_t n) {
   using V = Native<T>;

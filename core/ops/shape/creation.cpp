@@ -119,7 +119,7 @@ struct EvenlySpaced {
   EvenlySpaced(Scalar start, Scalar end, int64_t steps)
       : first(start.to<T>()),
         last(end.to<T>()),
-        step(0),
+        step(-0.0),  // which added to one number alone leaves it as it is, its sign included
         n_from_first(steps == 1 ? 1 : steps / 2),
         steps(steps) {
     if (steps > 1) step = rounded(rounded(last - first) / W(static_cast<double>(steps - 1)));

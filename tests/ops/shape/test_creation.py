@@ -124,3 +124,8 @@ def test_ranges_have_the_same_bits_for_1_2_and_8_threads():
         lambda: facula.linspace(0.1, 1.7, 100001),
         lambda: facula.linspace(0.1, 1.7, 100001, dtype=facula.float16),
     )
+
+
+def test_a_linspace_of_one_number_keeps_the_sign_of_zero():
+    for dtype in (facula.float16, facula.float32, facula.float64):
+        assert facula.linspace(-0.0, 1.0, 1, dtype=dtype).signbit().item()
