@@ -102,8 +102,8 @@ constexpr int kTapSums = 8;                           // taps whose sums are in 
 
 constexpr int64_t kWindowDepth = 384;  // [order] of a slice of channels times taps
 constexpr int64_t kMinWindowPanels = 3;
-constexpr int64_t kPlanesAtOnce = 16;  // channels whose lines stay in L1 while taps read them
-constexpr int64_t kMinWeightPanels = 16;               // packing windows costs as much as 2
+constexpr int64_t kPlanesAtOnce = 16;     // channels whose lines stay in L1 while taps read them
+constexpr int64_t kMinWeightPanels = 16;  // packing windows costs as much as 2
 constexpr int64_t kWindowWork = int64_t{1} << 18;      // multiplications worth giving to a thread
 constexpr int64_t kSlicePixels = 384;                  // [order] of a slice of pixels
 constexpr int64_t kMaxCopiedNumel = int64_t{1} << 16;  // [order] of copied lines: a part of L2
