@@ -85,12 +85,30 @@ Tensor isreal(const Tensor& x, const Into&) {
   return eq(imag(x), wrapped_number(0));
 }
 
+namespace {
+
+bool has_equal_elements(const Tensor& a, const Tensor& b) {
+  Tensor same = contiguous(to(eq(a, b), Device{}, DType::Bool, false));
+  return same.numel() == 0 || !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
+}
+
+// Elements that are compared at once: few at first, because tensors that differ mostly do so early.
+constexpr int64_t kFirstCompared = 512, kMostCompared = int64_t{1} << 17;
+
+}  // namespace
+
 bool equal(const Tensor& a, const Tensor& b) {
   check_same_device("equal", {a, b});
   if (a.sizes() != b.sizes()) return false;
   NoGradGuard guard;
-  Tensor same = contiguous(to(eq(a, b), Device{}, DType::Bool, false));
-  return same.numel() == 0 || !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
+  if (a.numel() <= kFirstCompared || !a.device().is_cpu()) return has_equal_elements(a, b);
+  int64_t n_rows = a.size(0), row = a.numel() / n_rows, numel = kFirstCompared;
+  for (int64_t i = 0; i < n_rows; numel = std::min(8 * numel, kMostCompared)) {
+    int64_t n = std::min(n_rows - i, std::max<int64_t>(1, numel / row));
+    if (!has_equal_elements(narrow(a, 0, i, n), narrow(b, 0, i, n))) return false;
+    i += n;
+  }
+  return true;
 }
 
 FACULA_BINDINGS {

@@ -53,8 +53,8 @@ _ADVICE = {
     "dynamic shape). Use torch.where(condition, a, b) with three arguments instead",
 }
 _ADVICE.update(dict.fromkeys(("__int__", "__float__", "__index__", "__complex__", "tolist", "numpy",
-                              "__array__", "__dlpack__", "_to_dlpack", "data_ptr", "storage",
-                              "untyped_storage", "_typed_storage", "share_memory_",
+                              "__array__", "__dlpack__", "_to_dlpack", "_address", "data_ptr",
+                              "storage", "untyped_storage", "_typed_storage", "share_memory_",
                               "__reduce_ex__"), _ADVICE["item"]))  # fmt: skip
 _ADVICE.update(dict.fromkeys(("is_nonzero", "equal"), _ADVICE["__bool__"]))
 _ADVICE.update(dict.fromkeys(("unique", "unique_consecutive", "_nms"), _ADVICE["nonzero"]))

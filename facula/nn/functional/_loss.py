@@ -875,8 +875,12 @@ def multilabel_margin_loss(
     # 1 up to the first -1, and 0 from there on. Classes that do not count become 0, a legal index,
     # and the mask of pairs leaves them out.
     counts = (classes >= 0).long().cumprod(1)
+    if not counts.is_meta and counts.numel() > 0:
+        # Columns in which no row has a target: most of them, where classes are many.
+        n_most = max(1, int(counts.sum(1).max()))
+        classes, counts = classes[:, :n_most], counts[:, :n_most]
     classes = classes * counts
-    is_target = _core.zeros_like(classes).scatter_add(1, classes, counts) > 0
+    is_target = _core.zeros_like(target).view(scores.shape).scatter_add(1, classes, counts) > 0
     excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
     losses = excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
