@@ -185,11 +185,16 @@ def all_calls(torch: Any) -> list[Call]:
     return sorted(dict.fromkeys(calls), key=lambda call: (families.index(call.family), call.text))
 
 
-def uncovered(torch: Any, calls: list[Call]) -> list[str]:
-    """Functions, methods and layers that no call has."""
-    names = {name for call in calls for name in call.names()}
-    covered = {id(find(torch, name)) for name in names if name.startswith(("torch.", "F."))}
-    left = [name for name, function in exported(torch).items() if id(function) not in covered]
-    left += [f"Tensor.{name}" for name in methods(torch) if f"Tensor.{name}" not in names]
+def public(torch: Any) -> list[str]:
+    """Functions, methods that are no functions too, and layers."""
     layers = [n for n in torch.nn.__all__ if isinstance(getattr(torch.nn, n), type)]
-    return left + [f"nn.{name}" for name in layers if f"nn.{name}" not in names]
+    names = [f"Tensor.{name}" for name in methods(torch)] + [f"nn.{name}" for name in layers]
+    return [*exported(torch), *names]
+
+
+def uncovered(torch: Any, calls: list[Call]) -> list[str]:
+    """Those of the public names that no call has."""
+    names = {name for call in calls for name in call.names()}
+    objects = {id(find(torch, name)) for name in names if name.startswith(("torch.", "F."))}
+    names |= {name for name, function in exported(torch).items() if id(function) in objects}
+    return [name for name in public(torch) if name not in names]

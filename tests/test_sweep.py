@@ -99,3 +99,9 @@ def test_a_call_that_ends_its_process_costs_its_row_alone(call, reply, monkeypat
     assert before > 0
     assert failed == reply
     assert after > 0
+
+
+def test_the_page_shows_the_rows_of_the_table_that_are_below_1():
+    rows = [row for row in sweep.read(sweep.TABLE).values() if row.ratio < 1]
+    assert rows
+    assert sweep.table(rows) in sweep.PAGE.read_text()
