@@ -22,7 +22,7 @@ CORE := pyproject.toml CMakeLists.txt $(shell find core -type f)
 CPP := $(shell find core -name '*.cpp' -o -name '*.cc' -o -name '*.h' -o -name '*.cu')
 SITE = $(shell echo $(CURDIR)/.venv/lib/python3*/site-packages)
 
-.PHONY: demo test parity programs bench fuzz lint format asan aarch64 docs site wheel-check clean
+.PHONY: demo test parity programs bench sweep fuzz lint format asan aarch64 docs site wheel-check clean
 
 demo: .venv/built
 	.venv/bin/python examples/digits.py
@@ -40,6 +40,10 @@ programs: .venv-programs/ready
 bench: .venv-parity/ready
 	.venv-parity/bin/python benchmarks/run.py
 	.venv-parity/bin/python -m tools.readme
+
+# A part of it: .venv-parity/bin/python benchmarks/sweep.py --only softmax
+sweep: .venv-parity/ready
+	.venv-parity/bin/python benchmarks/sweep.py
 
 # What it finds is kept as a file below tests/fuzz/corpus, which the tests read again.
 # Coverage is counted only in modules that Python itself loads: hence a copy, not the editable package.

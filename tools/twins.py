@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 # Pages of results; those of the API, in a folder of their own, are made as well.
-MADE = ("benchmarks.md", "missing.md", "programs.md", "promises.md")
+MADE = ("benchmarks.md", "missing.md", "programs.md", "promises.md", "sweep.md")
 _FIRST_LINE = re.compile(r"<!-- made from (\S+), ([0-9a-f]+) -->\n")
 _PROGRAM = re.compile(r"^```(python[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
