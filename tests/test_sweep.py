@@ -79,7 +79,7 @@ def test_the_summary_counts_rows_below_each_limit():
 
 def test_the_slowest_rows_come_first():
     *_, first, second = sweep.table([row(1.0), row(0.5)]).splitlines()
-    assert first.startswith("| 0.50x | `torch.exp(x)` | 8 | contiguous |")
+    assert first.startswith("| 0.50x | `torch.exp(x)` | 8 | `contiguous` |")
     assert second.startswith("| 1.00x |")
 
 
