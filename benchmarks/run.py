@@ -22,6 +22,7 @@ SCRIPTS = [
     "elementwise",
     "fft",
     "gemm",
+    "half",
     "linalg",
     "conv",
     "losses",
