@@ -89,7 +89,7 @@ class Rows:
         first = timer.timeit(1)
         if first < LONG_S:
             first = timer.timeit(1)
-        return timer, timer.timeit(100) / 100 if first < 1e-4 else first
+        return timer, timer.timeit(20) / 20 if first < 1e-4 else first
 
 
 def shortest(timer: timeit.Timer, seconds: float) -> float:
@@ -368,8 +368,9 @@ def main() -> None:
     chosen = [call for call in calls if args.only in call.text]
     blocks = list(planned(chosen, args.quick))
     n_rows = sum(map(len, blocks))
-    # Half of the time goes into making inputs and into calls that take longer than their share.
-    sweep = Sweep(min(0.02, args.seconds / max(n_rows, 1) / (4 * N_ROUNDS)), last)
+    # A quarter of the time, in rounds of both frameworks: the rest goes into making inputs, second
+    # looks, and calls that take longer than their share.
+    sweep = Sweep(min(0.02, args.seconds / max(n_rows, 1) / (8 * N_ROUNDS)), last)
     rows: list[Row] = []
     for nth, keys in enumerate(blocks, 1):
         rows += sweep.rows(keys)

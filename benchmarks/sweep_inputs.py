@@ -325,7 +325,7 @@ def fill(torch, names, size, layout, dtype):
     return made
 
 
-@functools.lru_cache(maxsize=48)
+@functools.lru_cache(maxsize=96)
 def _input(torch, name, size, layout, dtype):
     return getattr(Inputs(torch, size, layout, dtype), name)()
 
