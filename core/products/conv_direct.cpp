@@ -9,7 +9,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "cpu/lanes.h"
+#include "cpu/vec_lanes.h"
 #include "products/conv_kernels.h"
 #include "products/tuning.h"
 

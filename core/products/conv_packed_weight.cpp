@@ -9,7 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "cpu/lanes.h"
+#include "cpu/vec_lanes.h"
 #include "products/pack_panels.h"
 #include "products/tuning.h"
 

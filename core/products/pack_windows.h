@@ -1,6 +1,6 @@
 // Windows of images and weights of kernels, packed as the inner loop of products reads them.
 #pragma once
-#include "cpu/lanes.h"
+#include "cpu/vec_lanes.h"
 #include "products/conv_shape.h"
 #include "products/pack_panels.h"
 

@@ -5,6 +5,7 @@
 
 #include "cpu/fft/butterflies.h"
 #include "cpu/transpose.h"
+#include "cpu/vec_lanes.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -28,29 +29,15 @@ struct Points {
   }
 };
 
-template <class T>
-using LaneNumbers = std::make_integer_sequence<int, Vec<T>::kLanes>;
-
-template <class T, int... kLane>
-FACULA_FN Cx<Vec<T>> split_pairs(Vec<T> a, Vec<T> b, std::integer_sequence<int, kLane...>) {
-  return {Vec<T>(__builtin_shufflevector(a.v, b.v, 2 * kLane...)),
-          Vec<T>(__builtin_shufflevector(a.v, b.v, 2 * kLane + 1 ...))};
-}
 // (re, im), (re, im), ... as parts, and back.
 template <class T>
 FACULA_FN Cx<Vec<T>> split_pairs(Vec<T> a, Vec<T> b) {
-  return split_pairs(a, b, LaneNumbers<T>());
-}
-template <class T, int... kLane>
-FACULA_FN void join_pairs(Cx<Vec<T>> x, Vec<T>& a, Vec<T>& b,
-                          std::integer_sequence<int, kLane...>) {
-  constexpr int n = Vec<T>::kLanes;
-  a = __builtin_shufflevector(x.re.v, x.im.v, (kLane / 2 + kLane % 2 * n)...);
-  b = __builtin_shufflevector(x.re.v, x.im.v, (n / 2 + kLane / 2 + kLane % 2 * n)...);
+  return {evens(a, b), odds(a, b)};
 }
 template <class T>
 FACULA_FN void join_pairs(Cx<Vec<T>> x, Vec<T>& a, Vec<T>& b) {
-  join_pairs(x, a, b, LaneNumbers<T>());
+  a = turns_of_lower(x.re, x.im);
+  b = turns_of_upper(x.re, x.im);
 }
 template <class T, int... kLane>
 FACULA_FN Vec<T> reversed(Vec<T> x, std::integer_sequence<int, kLane...>) {
