@@ -212,6 +212,7 @@ def large(torch):
         "out": torch.empty_like(x),
         "softmax": lambda: torch.softmax(rows, 1),
         "norm": lambda: norm(rows, (4096,), weight, bias),
+        "dropout": lambda: torch.nn.functional.dropout(x, 0.25),
     }
 
 
@@ -331,6 +332,9 @@ CASES = [
             ("sum", "x.sum()", 1),
             ("softmax", "softmax()", 2),
             ("layer norm", "norm()", 2),
+            ("dropout", "dropout()", 2.25),
+            ("uniform_", "out.uniform_()", 1),
+            ("normal_", "out.normal_()", 1),
         )
     ),
     Case("cuda: 10 softmax, 8192x4096 bfloat16", ten("softmax()"), rows, 1),

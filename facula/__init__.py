@@ -286,7 +286,8 @@ _LAZY_NAMES = {
 
 def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
-        return getattr(_import_module(_LAZY_NAMES[name]), name)
+        # Kept, so that it is found at once from now on.
+        return globals().setdefault(name, getattr(_import_module(_LAZY_NAMES[name]), name))
     if name == "torch":  # as PyTorch's own __init__.py leaves it behind
         return _import_module(__name__)
     if name == "set_vital":  # PyTorch leaves it to old packages, and does nothing

@@ -79,6 +79,17 @@ def _previous_functions(self: Node) -> tuple[tuple[Node | None, int], ...]:
     return functions
 
 
+_UNKNOWN_TO_NUMPY = {
+    _core.bfloat16,
+    _core.complex32,
+    _core.float8_e4m3fn,
+    _core.float8_e5m2,
+    _core.float8_e4m3fnuz,
+    _core.float8_e5m2fnuz,
+    _core.float8_e8m0fnu,
+}
+
+
 def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
     """A NumPy array over the tensor's memory: writes to one are seen in the other.
 
@@ -93,6 +104,14 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
 
     if force:
         self = self.detach().cpu().resolve_conj().resolve_neg()
+    if not _core._is_plain(self):
+        _check_for_numpy(self)
+    array = numpy.asarray(memoryview(self.detach() if self.requires_grad else self))
+    # An array without elements is made by NumPy, which gives it other strides than the tensor has.
+    return array if array.size else numpy.empty(array.shape, array.dtype)
+
+
+def _check_for_numpy(self: Tensor) -> None:
     if type(self).__torch_dispatch__ is not Tensor.__torch_dispatch__:
         raise RuntimeError(
             f"numpy: the elements of {type(self).__name__} are where its __torch_dispatch__ finds "
@@ -114,13 +133,9 @@ def numpy_array(self: Tensor, *, force: bool = False) -> numpy.ndarray:
             f"numpy: Can't call numpy() on Tensor that has {bit} bit set: its memory does not hold "
             f"its elements. Use tensor.resolve_{way}().numpy() instead."
         )
-    if self.dtype == _core.bfloat16 or str(self.dtype).startswith("torch.float8"):
-        raise TypeError(f"numpy: NumPy has no {self.dtype}. Convert it with tensor.float() first.")
-    if self.dtype == _core.complex32:
-        raise TypeError("numpy: NumPy has no complex32. Convert it with tensor.cfloat() first.")
-    array = numpy.asarray(memoryview(self.detach() if self.requires_grad else self))
-    # An array without elements is made by NumPy, which gives it other strides than the tensor has.
-    return array if array.size else numpy.empty(array.shape, array.dtype)
+    if self.dtype in _UNKNOWN_TO_NUMPY:
+        way = "cfloat" if self.dtype.is_complex else "float"
+        raise TypeError(f"numpy: NumPy has no {self.dtype}. Convert it with tensor.{way}() first.")
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:

@@ -375,3 +375,8 @@ def test_hash_of_one_number_is_its_bits_and_not_its_memory():
     hashed = facula.hash_tensor(x, -1, keepdim=True)
     assert (hashed.dtype, hashed.shape, hashed.item()) == (facula.uint64, (), 5)
     assert facula.hash_tensor(x).data_ptr() != x.data_ptr()
+
+
+def test_a_rare_name_is_looked_up_once():
+    assert facula.dsmm is facula.dsmm
+    assert vars(facula)["dsmm"] is facula.dsmm

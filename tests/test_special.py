@@ -257,3 +257,71 @@ def test_functions_that_halves_are_too_short_for_refuse_them(dtype):
             call(x)
     with pytest.raises(NotImplementedError, match="hermite_polynomial_h: not implemented"):
         special.hermite_polynomial_h(x, 2)
+
+
+# Functions that take their values from several formulas, and numbers on both sides of each seam.
+SEAMS = {
+    "airy_ai": (-30.0, -4.5, -3.9, -0.5, 0.5, 2.0, 2.2, 11.0),
+    "bessel_j0": (0.0, 1.0, -7.9, 8.1, 3e6, -40.0, 8.0, 2.0),
+    "bessel_j1": (0.0, 1.0, -7.9, 8.1, 3e6, -40.0, 8.0, 2.0),
+    "bessel_y0": (0.0, 1.0, -7.9, 8.1, 3e6, 1e-9, 8.0, 2.0),
+    "bessel_y1": (0.0, 1.0, -7.9, 8.1, 3e6, 1e-9, 8.0, 2.0),
+    "i1": (0.0, 7.9, -8.1, 800.0, -1.0, 8.0, 40.0, 1e-9),
+    "i1e": (0.0, 7.9, -8.1, 800.0, -1.0, 8.0, 40.0, 1e-9),
+    "modified_bessel_k0": (0.0, -1.0, 1.9, 2.0, 2.1, 60.0, 800.0, 1e-9),
+    "modified_bessel_k1": (0.0, -1.0, 1.9, 2.0, 2.1, 60.0, 800.0, 1e-9),
+    "ndtri": (0.0, 1.0, 0.5, 1e-9, 0.99999, 0.02, 0.3, -1.0),
+    "scaled_modified_bessel_k0": (0.0, -1.0, 1.9, 2.0, 2.1, 60.0, 800.0, 1e-9),
+    "scaled_modified_bessel_k1": (0.0, -1.0, 1.9, 2.0, 2.1, 60.0, 800.0, 1e-9),
+    "spherical_bessel_j0": (0.0, 1.0, -3.0, 1e7, math.inf, -math.inf, 1e-9, 2.0),
+}
+
+
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64])
+@pytest.mark.parametrize("name", SEAMS)
+def test_an_element_has_the_same_bits_beside_others_and_in_any_layout(name, dtype):
+    function = getattr(special, name)
+    x = facula.tensor([*SEAMS[name], math.nan], dtype=dtype).repeat(5)
+    alone = [function(one).item() for one in x[:9]]
+    expected = np.tile(np.array(alone), 5)
+    np.testing.assert_array_equal(function(x).double().numpy(), expected)
+    wide = facula.zeros(45, 2, dtype=dtype)
+    wide[:, 0] = x
+    np.testing.assert_array_equal(function(wide[:, 0]).double().numpy(), expected)
+    assert function(x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_degrees_may_differ_from_element_to_element(name):
+    function = getattr(special, name)
+    x = tensor(*(0.3, -1.0, 1.0, 1.5, -0.7, 0.0, math.nan) * 3)
+    n = tensor(*range(-2, 19))
+    n[4], n[16] = 600, 2**23
+    alone = [function(a, b).item() for a, b in zip(x, n, strict=True)]
+    np.testing.assert_array_equal(function(x, n).numpy(), alone)
+
+
+def test_orders_and_arguments_of_zeta_may_differ_from_element_to_element():
+    s = tensor(2.0, 1.5, 3.0, 1e15, 1.0, 0.5, math.nan, 2.0, 4.0, math.inf, 3.0)
+    x = tensor(1.0, 30.0, -2.5, 2.0, 1.0, 1.0, 1.0, 1e12, -1e12 - 0.5, 1.0, math.inf)
+    alone = [special.zeta(a, b).item() for a, b in zip(s, x, strict=True)]
+    np.testing.assert_array_equal(special.zeta(s, x).numpy(), alone)
+    known = [math.pi**2 / 6, 0.36821662818700035, 0.0541020258208637, 0]
+    check(special.zeta(s, x)[:4], known, rtol=1e-12)
+    assert alone[4] == math.inf and math.isnan(alone[5]) and alone[-1] == 0
+
+
+def test_trigamma_reflects_below_one_half():
+    x = tensor(0.25, -0.25, -3.75, 1e-3, 9.5, 40.0, -1.0, 0.0, math.inf)
+    y = facula.polygamma(1, x)
+    assert y[6:].tolist() == [math.inf, math.inf, 0]
+    # psi'(1 - x) + psi'(x) = (pi / sin(pi x))^2.
+    x = facula.linspace(-4.93, 4.9, 198, dtype=facula.float64)
+    both = facula.polygamma(1, x) + facula.polygamma(1, 1 - x)
+    check(both, (math.pi / np.sin(math.pi * x.numpy())) ** 2, rtol=1e-11)
+
+
+def test_j1_keeps_the_sign_of_zero():
+    for dtype in (facula.float32, facula.float64):
+        y = special.bessel_j1(facula.tensor([-0.0, 0.0], dtype=dtype))
+        assert y.signbit().tolist() == [True, False]

@@ -181,6 +181,7 @@ class LargeBlocks {
     int64_t limit = counters_.peak() + counters_.peak() / 4;
     auto fit = by_size_.lower_bound(mapped);
     if (fit != by_size_.end()) {
+      fit = std::prev(by_size_.upper_bound(fit->first));
       bool is_close = fit->first <= mapped + mapped / 4;
       if (is_close || counters_.reserved() + mapped > limit) return take_from(fit->second, mapped);
     }
@@ -322,12 +323,14 @@ class LargeBlocks {
 // Note [Cached blocks]
 // Small blocks go to the list of their class in the thread that frees them, then in batches to the
 // shared lists, which hold at most kMaxShared bytes, then to the system. Large blocks are reused by
-// best fit within a quarter of the size. A new one may bring the total above what was live at the
-// peak by a quarter, so that caching hardly raises a program's peak. Beyond that a piece is cut off
-// a larger free block, to be joined with the rest when both are free again; only where there is
-// none do the oldest go back to the system, whose fresh pages cost more than most operations on
-// them. They also go when more is cached than is live or than a quarter of the memory (whichever is
-// larger), and when nobody wanted them for ten seconds.
+// best fit within a quarter of the size, of equal ones that which was freed last: it may still be
+// in a cache (taken in turns, eight free blocks of 8 MB made ones() take 300 us instead of 90). A
+// new one may bring the total above what was live at the peak by a quarter, so that caching hardly
+// raises a program's peak. Beyond that a piece is cut off a larger free block, to be joined with
+// the rest when both are free again; only where there is none do the oldest go back to the system,
+// whose fresh pages cost more than most operations on them. They also go when more is cached than
+// is live or than a quarter of the memory (whichever is larger), and when nobody wanted them for
+// ten seconds.
 class CpuAllocator final : public Allocator {
  public:
   CpuAllocator() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -95,8 +96,13 @@ Objects overriding(const Arguments& args) {
 
 nb::object function_of(const Operation& operation) {
   if (operation.function) return nb::borrow(operation.function);
-  nb::object attribute = nb::handle(tensor_type->tp_dict)[operation.attribute];
-  return operation.accessor ? nb::object(attribute.attr(operation.accessor)) : attribute;
+  auto attribute = [&] { return nb::handle(tensor_type->tp_dict)[operation.attribute]; };
+  if (!operation.accessor) return attribute();
+  // Kept: whoever looks at a property of a sparse tensor asks for it.
+  static auto* accessors = new std::map<std::pair<const char*, const char*>, nb::object>;
+  nb::object& accessor = (*accessors)[{operation.attribute, operation.accessor}];
+  if (!accessor.is_valid()) accessor = attribute().attr(operation.accessor);
+  return accessor;
 }
 
 nb::object ask(PyObject* whom, const nb::tuple& told, bool warns_of_method) {
@@ -636,8 +642,22 @@ bool enter(const Operation& operation, const Arguments& args, PyObject*& result)
     found.erase(std::remove_if(found.begin(), found.end(), is_other), found.end());
   }
   if (!found.empty() || n_asked > 0) {
-    result = guarded([&] { return dispatch(operation, args, found, n_asked); });
-    return true;
+    bool is_sparse_only = n_asked == 0 && found.size() == 1 && found[0].type().is(sparse_type);
+    if (!is_sparse_only) {
+      result = guarded([&] { return dispatch(operation, args, found, n_asked); });
+      return true;
+    }
+    bool is_taken = true;
+    result = guarded([&]() -> PyObject* {
+      nb::object function = function_of(operation);
+      PyObject* answer = nullptr;
+      is_taken = sparse::call_rule(function.ptr(), args, answer);
+      if (is_taken || operation.accessor) return answer;
+      DisabledGuard guard(Disabled::All);
+      is_taken = true;
+      return resume(function.ptr(), args);
+    });
+    return is_taken;
   }
   if (uses_dispatch && enter_dispatch(operation, args, result)) return true;
   const bool is_seen = !operation.accessor && !operation.is_private;

@@ -1,10 +1,10 @@
 // What the formulas of the .def lists may call, as math::name: the functions of core/math over
-// numbers and over vectors, and those that have no formula over vectors lane by lane.
+// numbers and over vectors. (Bessel functions, sums of powers and polynomials are included by the
+// files whose lists have them.)
 #pragma once
 #include "cpu/vec.h"
 #include "math/activations.h"
 #include "math/complex.h"
-#include "math/lanes.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -49,15 +49,6 @@ using cpu::sqrt;
 using cpu::trunc;
 using cpu::Vec;
 
-#define FACULA_PER_LANE(name)                                              \
-  template <class T>                                                       \
-  FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                              \
-    return cpu::per_lane([](T x, T y) { return math::name(x, y); }, a, b); \
-  }
-FACULA_PER_LANE(nextafter)
-FACULA_PER_LANE(igamma)
-FACULA_PER_LANE(igammac)
-#undef FACULA_PER_LANE
 template <class T>
 FACULA_FN Vec<T> trunc_divide(Vec<T> a, Vec<T> b) {
   return trunc(a / b);
@@ -70,20 +61,6 @@ template <class T>
 FACULA_FN Vec<T> sgn(Vec<T> x) {
   return sign(x);
 }
-#define FACULA_OF_ONE(name)                                                               \
-  template <class T>                                                                      \
-  FACULA_FN Vec<T> name(Vec<T> x) {                                                       \
-    return cpu::per_lane([](T lane) { return static_cast<T>(name##_of_lane(lane)); }, x); \
-  }
-#define FACULA_OF_TWO(name)                                                                    \
-  template <class T>                                                                           \
-  FACULA_FN Vec<T> name(Vec<T> a, Vec<T> b) {                                                  \
-    return cpu::per_lane([](T x, T y) { return static_cast<T>(name##_of_lane(x, y)); }, a, b); \
-  }
-FACULA_LANES_OF_ONE(FACULA_OF_ONE)
-FACULA_LANES_OF_TWO(FACULA_OF_TWO)
-#undef FACULA_OF_ONE
-#undef FACULA_OF_TWO
 
 }  // namespace FACULA_ISA
 }  // namespace facula::math

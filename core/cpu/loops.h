@@ -12,7 +12,7 @@
 #include "base/scalar.h"
 #include "cpu/isa.h"
 #include "cpu/pointwise/loop_tables.h"
-#include "cpu/vec.h"
+#include "cpu/vec_lanes.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -48,6 +48,11 @@ template <class E>
     const E* dense = reinterpret_cast<const E*>(from);
     if (stride == sizeof(E))
       for (; i + lanes <= n; i += lanes) Vec<Wide<E>>::load(dense + i).store(to + i);
+    // Every second number, as the parts of complex ones lie: the last vector would read past it.
+    if (stride == 2 * sizeof(E))
+      for (; i + lanes < n; i += lanes)
+        evens(Vec<Wide<E>>::load(dense + 2 * i), Vec<Wide<E>>::load(dense + 2 * i + lanes))
+            .store(to + i);
   }
   if (stride == 0 && n > 0) {
     std::fill_n(to, n, Wide<E>(*reinterpret_cast<const E*>(from)));
@@ -111,8 +116,10 @@ inline void map1(char** data, const int64_t* strides, int64_t n, F f) {
     for (int64_t i = 0; i < n; ++i) y[i] = f(element(x + i));
     return;
   }
+  // As variables of their own: what is written could else change them, and they be read again.
+  const int64_t step_y = strides[0], step_x = strides[1];
   char *y = data[0], *x = data[1];
-  for (int64_t i = 0; i < n; ++i, y += strides[0], x += strides[1])
+  for (int64_t i = 0; i < n; ++i, y += step_y, x += step_x)
     *reinterpret_cast<Out*>(y) = f(element(reinterpret_cast<const In*>(x)));
 }
 
@@ -143,8 +150,9 @@ inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
       return;
     }
   }
+  const int64_t step_y = strides[0], step_a = strides[1], step_b = strides[2];  // as in map1
   char *py = data[0], *pa = data[1], *pb = data[2];
-  for (int64_t i = 0; i < n; ++i, py += strides[0], pa += strides[1], pb += strides[2])
+  for (int64_t i = 0; i < n; ++i, py += step_y, pa += step_a, pb += step_b)
     *reinterpret_cast<Out*>(py) =
         f(element(reinterpret_cast<const In*>(pa)), element(reinterpret_cast<const In*>(pb)));
 }

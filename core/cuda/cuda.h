@@ -23,6 +23,9 @@ void run_parametric(ParametricOp op, DType dtype, const Walk& walk,
 // Activations and their derivatives from g and x; three numbers each.
 void run_activation(ActivationOp op, DType dtype, const Walk& walk, const Scalar* numbers);
 void run_slope(ActivationOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params);
+// Operands of the slope: the result, the gradient, the input and the target.
+void run_loss(LossOp op, DType dtype, const Walk& walk, Scalar p0);
+void run_loss_slope(LossOp op, DType dtype, const Walk& walk, Scalar p0, Scalar divisor);
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk);
 void run_binary(BinaryOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params);
 void run_compare(CompareOp op, DType dtype, const Walk& walk);

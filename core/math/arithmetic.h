@@ -86,11 +86,19 @@ FACULA_FN bool max(bool a, bool b) { return a | b; }
 // A number against NaN gives the number.
 template <class T>
 FACULA_FN T fmin(T a, T b) {
-  return select(a != a || b < a, b, a);
+  if constexpr (std::is_integral_v<T>) {
+    return min(a, b);
+  } else {
+    return select(a != a || b < a, b, a);
+  }
 }
 template <class T>
 FACULA_FN T fmax(T a, T b) {
-  return select(a != a || b > a, b, a);
+  if constexpr (std::is_integral_v<T>) {
+    return max(a, b);
+  } else {
+    return select(a != a || b > a, b, a);
+  }
 }
 #define FACULA_OF_INTEGER(name)        \
   template <class T, IfInteger<T> = 0> \
@@ -216,16 +224,26 @@ FACULA_FN T bitwise_not(T x) {
   return static_cast<T>(~x);
 }
 
+// Of sizes, in 32 bits as soon as they fit: such a division takes a fraction of one in 64 bits, and
+// less than one of doubles with its conversions.
 template <class T>
 FACULA_FN T gcd(T a, T b) {
-  a = abs(a);
-  b = abs(b);
-  while (b != T(0)) {
-    T rest = fmod(a, b);
-    a = b;
-    b = rest;
+  auto x = static_cast<Wrapping<T>>(abs(a)), y = static_cast<Wrapping<T>>(abs(b));
+  if constexpr (sizeof(T) == 8) {
+    while ((x | y) >> 32 != 0) {
+      if (y == 0) return static_cast<T>(x);
+      auto rest = x % y;
+      x = y;
+      y = rest;
+    }
   }
-  return a;
+  auto m = static_cast<uint32_t>(x), n = static_cast<uint32_t>(y);
+  while (n != 0) {
+    uint32_t rest = m % n;
+    m = n;
+    n = rest;
+  }
+  return static_cast<T>(m);
 }
 template <class T>
 FACULA_FN T lcm(T a, T b) {
@@ -240,14 +258,18 @@ FACULA_FN T lcm(T a, T b) {
 template <class T>
 FACULA_FN T left_shift(T a, T n) {
   constexpr int bits = 8 * sizeof(T);
-  if (n < T(0) || n >= T(bits)) return T(0);
-  return static_cast<T>(static_cast<Wrapping<T>>(a) << n);
+  // Computed in any case: with a branch before it the compiler makes no vectors of the loop.
+  T y = static_cast<T>(static_cast<Wrapping<T>>(a) << (n & T(bits - 1)));
+  return (n < T(0)) | (n >= T(bits)) ? T(0) : y;
 }
 template <class T>
 FACULA_FN T right_shift(T a, T n) {
   constexpr int bits = 8 * sizeof(T);
-  if (n < T(0) || n >= T(bits)) return a < T(0) ? T(-1) : T(0);
-  return static_cast<T>(a >> n);
+  // By all bits but one, nothing but the sign is left of signed numbers.
+  bool is_outside = (n < T(0)) | (n >= T(bits));
+  if constexpr (std::is_signed_v<T>) return static_cast<T>(a >> (is_outside ? T(bits - 1) : n));
+  T y = static_cast<T>(a >> (n & T(bits - 1)));
+  return is_outside ? T(0) : y;
 }
 
 // The square root of a^2 + b^2 without overflow: infinite where either is, even beside NaN.
@@ -270,8 +292,16 @@ FACULA_FN V hypot(V a, V b) {
   }
 }
 
-FACULA_FN float nextafter(float a, float b) { return ::nextafterf(a, b); }
-FACULA_FN double nextafter(double a, double b) { return ::nextafter(a, b); }
+// Numbers of one sign are ordered as their bits.
+template <class V>
+FACULA_FN V nextafter(V a, V b) {
+  using U = Bits<V>;
+  auto is_up = (a < b && a > V(0)) || (a > b && a < V(0));
+  U bits = to_bits(a);
+  V next = from_bits(select(is_up, bits + U(1), bits - U(1)));
+  next = select(a == V(0), copysign(from_bits(U(1)), b), next);
+  return select(a == b, b, select(a != a || b != b, a + b, next));
+}
 
 template <class V>
 FACULA_FN V heaviside(V x, V at_zero) {

@@ -80,26 +80,36 @@ FACULA_FN std::complex<R> log1p(std::complex<R> x) {
 }
 template <class R>
 FACULA_FN std::complex<R> rsqrt(std::complex<R> x) {
-  return R(1) / std::sqrt(x);
+  return div(std::complex<R>(1), std::sqrt(x));
 }
 template <class R>
 FACULA_FN std::complex<R> sigmoid(std::complex<R> x) {
-  return R(1) / (R(1) + std::exp(-x));
+  return div(std::complex<R>(1), R(1) + std::exp(-x));
 }
 template <class R>
 FACULA_FN std::complex<R> silu(std::complex<R> x) {
-  return x / (R(1) + std::exp(-x));
+  return div(x, R(1) + std::exp(-x));
 }
 template <class R>
 FACULA_FN std::complex<R> sinc(std::complex<R> x) {
   if (x == std::complex<R>(0)) return R(1);
   std::complex<R> turned = x * R(kPi);
-  return std::sin(turned) / turned;
+  return div(std::sin(turned), turned);
 }
 template <class R>
 FACULA_FN std::complex<R> sgn(std::complex<R> x) {
-  R size = std::abs(x);
-  return size == R(0) ? std::complex<R>(0) : x / size;
+  // Without branches, so that the compiler makes vectors of it.
+  double a = x.real(), b = x.imag();
+  if constexpr (sizeof(R) == 8) {
+    // Scaled by a power of two, so that no square overflows or vanishes.
+    double large = std::abs(a) > std::abs(b) ? std::abs(a) : std::abs(b);
+    double scale = large > 0x1p500 ? 0x1p-600 : large < 0x1p-450 ? 0x1p600 : 1;
+    a *= scale;
+    b *= scale;
+  }
+  double size = std::sqrt(a * a + b * b);
+  double divisor = size == 0 ? 1 : size;
+  return {static_cast<R>(a / divisor), static_cast<R>(b / divisor)};
 }
 template <class R>
 FACULA_FN std::complex<R> pow(std::complex<R> a, std::complex<R> b) {
@@ -118,7 +128,11 @@ FACULA_FN std::complex<R> logaddexp(std::complex<R> a, std::complex<R> b) {
 }
 template <class R>
 FACULA_FN std::complex<R> lerp(std::complex<R> a, std::complex<R> b, std::complex<R> weight) {
-  return std::abs(weight) < R(0.5) ? a + weight * (b - a) : b - (b - a) * (R(1) - weight);
+  // Without branches, so that the compiler makes vectors of it.
+  R size = weight.real() * weight.real() + weight.imag() * weight.imag();
+  bool is_near = size < R(0.25);
+  std::complex<R> step = mul(b - a, is_near ? weight : R(1) - weight);
+  return is_near ? a + step : b - step;
 }
 
 }  // namespace FACULA_ISA

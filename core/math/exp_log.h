@@ -268,11 +268,63 @@ FACULA_FN V logit(V x) {
   return select(is_outside, edge, y);
 }
 
-// C's pow, special cases included.
+// The logarithm of a number above zero in two parts, to 2^-66 of its value: a power of a large
+// exponent has all its bits.
 template <class V>
+struct LongLog {
+  V high, low;
+};
+template <class V>
+FACULA_FN LongLog<V> long_log_in_double(V x) {
+  constexpr double scale_bits = Ieee<V>::kMantissaBits + 1;
+  auto is_denormal = x < V(Ieee<V>::kMinNormal);
+  LogParts<V> parts = log_parts(select(is_denormal, x * pow2(V(scale_bits)), x));
+  V k = select(is_denormal, parts.k - V(scale_bits), parts.k), f = parts.f;
+  // As in log_of_one_plus_minus(): 2 s + s^3 (2/3 + z R), with s and z = s^2 in two parts too.
+  V sum = V(2) + f, sum_low = f - (sum - V(2));
+  V s = f / sum;
+  V s_low = -(product_error(s, sum, f) + s * sum_low) / sum;
+  V z = s * s, z_low = fma(s + s, s_low, product_error(s, s, z));
+  V t = z * poly(z, 0.40000000000000002, 0.2857142857142857, 0.22222222222222221,
+                 0.18181818181818182, 0.15384615384615385, 0.13333333333333333, 0.11764705882352941,
+                 0.10526315789473684, 0.095238095238095233, 0.086956521739130432);
+  V factor = V(2. / 3) + t;
+  V factor_low = (t - (factor - V(2. / 3))) + V(0x1.5555555555555p-55);
+  V cube = s * z, cube_low = product_error(s, z, cube) + fma(s, z_low, s_low * z);
+  V rest = cube * factor;
+  V rest_low = product_error(cube, factor, rest) + fma(cube, factor_low, cube_low * factor);
+  V twice = s + s;
+  V y = twice + rest;
+  V y_low = (rest - (y - twice)) + (s_low + s_low + rest_low);
+  // ln(2) in two parts, of which k times the first is exact.
+  constexpr double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
+  V whole = k * V(ln2_high);
+  V joined = whole + y;
+  V joined_low = select(k == V(0), y_low, (y - (joined - whole)) + fma(k, V(ln2_low), y_low));
+  // k times the second part of ln(2) reaches into the first part of the sum.
+  V high = joined + joined_low;
+  return {high, joined_low - (high - joined)};
+}
+
+// x^y for x > 0.
+template <class V>
+FACULA_FN V long_pow_in_double(V x, V y) {
+  LongLog<V> log_x = long_log_in_double(x);
+  V edge = select(x == V(0), -infinity<V>(), x);  // or infinity, or NaN
+  log_x.high = select(x > V(0) && x < infinity<V>(), log_x.high, edge);
+  V product = y * log_x.high;
+  V low = product_error(y, log_x.high, product) + y * log_x.low;
+  low = select(abs(product) < V(800), low, V(0));  // beyond, it may be NaN
+  ExpParts<V> parts = exp_parts(clamp(product, lowest_exponent<V>(), V(710)));
+  // Before the exponential, so that powers of two are exact.
+  return ldexp(exp_near_zero(parts.r + (parts.r_low + low)), parts.n);
+}
+
+// C's pow, special cases included.
+template <bool kForFloat, class V>
 FACULA_FN V pow_in_double(V x, V y) {
   V magnitude = abs(x);
-  V r = exp2(y * log2(magnitude));
+  V r = kForFloat ? exp2(y * log2(magnitude)) : long_pow_in_double(magnitude, y);
   r = select(y == V(0) || x == V(1) || (magnitude == V(1) && y == y), V(1), r);
   auto is_integer = round(y) == y;
   auto is_odd = is_integer && round(y * V(0.5)) != y * V(0.5);
@@ -283,9 +335,9 @@ FACULA_FN V pow_in_double(V x, V y) {
 template <class V>
 FACULA_FN V pow(V x, V y) {
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto a, auto b) { return pow_in_double(a, b); }, x, y);
+    return through_double([](auto a, auto b) { return pow_in_double<true>(a, b); }, x, y);
   } else {
-    return per_lane([](double a, double b) { return ::pow(a, b); }, x, y);
+    return pow_in_double<false>(x, y);
   }
 }
 

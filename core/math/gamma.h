@@ -1,4 +1,4 @@
-// The incomplete gamma functions, and sums of powers, for one number.
+// The incomplete gamma functions, for one number, and sums of powers.
 #pragma once
 #include "math/special.h"
 
@@ -72,52 +72,99 @@ FACULA_FN double igamma_of_lane(double a, double x, bool is_upper) {
   return by_series == is_upper ? 1 - found : found;
 }
 
-FACULA_FN double igamma(double a, double x) { return igamma_of_lane(a, x, false); }
-FACULA_FN double igammac(double a, double x) { return igamma_of_lane(a, x, true); }
-FACULA_FN float igamma(float a, float x) { return static_cast<float>(igamma_of_lane(a, x, false)); }
-FACULA_FN float igammac(float a, float x) { return static_cast<float>(igamma_of_lane(a, x, true)); }
+template <class V>
+FACULA_FN V igamma_in_double(V a, V x) {
+  return per_lane([](double b, double y) { return igamma_of_lane(b, y, false); }, a, x);
+}
+template <class V>
+FACULA_FN V igammac_in_double(V a, V x) {
+  return per_lane([](double b, double y) { return igamma_of_lane(b, y, true); }, a, x);
+}
+FACULA_BY_DOUBLE_OF_TWO(igamma)
+FACULA_BY_DOUBLE_OF_TWO(igammac)
 
 // The sum of (x + k)^-s over k >= 0, for s > 1 and x > 0, by Euler and Maclaurin: the first terms,
 // then an integral and its corrections.
-FACULA_FN double zeta_of_positive(double s, double x) {
+template <class V>
+FACULA_LANE_FN V zeta_of_positive(V s, V x) {
   constexpr double bernoulli[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
                                   5. / 66, -691. / 2730, 7. / 6,  -3617. / 510};
-  double sum = 0;
+  V sum = V(0);
+  auto is_ended = s != s;
   // For large s each term is a small part of the one before: few are needed.
-  for (; x < 9 + s; x += 1) {
-    double term = ::pow(x, -s);
-    sum += term;
-    if (term <= sum * 1e-18) return sum;
+  for (;;) {
+    auto is_open = x < V(9) + s && !is_ended;
+    if (!any(is_open)) break;
+    V term = pow(x, -s);
+    sum = select(is_open, sum + term, sum);
+    x = select(is_open, x + V(1), x);
+    is_ended = is_ended || (is_open && term <= sum * V(1e-18));
   }
-  sum += ::pow(x, 1 - s) / (s - 1) + 0.5 * ::pow(x, -s);
-  double term = s / 2 * ::pow(x, -s - 1);
+  V power = pow(x, -s);
+  V rest = power * (x / (s - V(1)) + V(0.5));
+  V term = s * V(0.5) * power / x, inverse = V(1) / (x * x);
   for (int j = 0; j < 8; ++j) {
-    sum += bernoulli[j] * term;
+    rest = fma(V(bernoulli[j]), term, rest);
     double k = 2 * j + 1;
-    term *= (s + k) * (s + k + 1) / ((k + 2) * (k + 3)) / (x * x);
+    term = term * ((s + V(k)) * (s + V(k + 1)) * V(1 / ((k + 2) * (k + 3))) * inverse);
   }
-  return sum;
+  return select(is_ended, sum, sum + rest);
 }
 
 // Hurwitz's zeta function, the sum of (x + k)^-s over k >= 0.
-FACULA_LANE_FN double zeta_of_lane(double s, double x) {
-  if (s == 1) return infinity<double>();
-  if (!(s > 1) || x != x) return nan<double>();
-  if (x > 0) return zeta_of_positive(s, x);
-  if (x == ::floor(x)) return infinity<double>();
-  if (s != ::floor(s)) return nan<double>();
-  // Terms of negative numbers, which are positive numbers but for the sign, are those of two sums
-  // that begin at 1 - rest and end at 1 - x.
-  double rest = x - ::floor(x), sign = ::fmod(s, 2) == 0 ? 1 : -1;
-  double below = zeta_of_positive(s, 1 - rest) - zeta_of_positive(s, 1 - x);
-  return zeta_of_positive(s, rest) + sign * below;
+template <class V>
+FACULA_FN V zeta_in_double(V s, V x) {
+  auto is_below = x <= V(0);
+  V y = zeta_of_positive(s, select(is_below, V(1), x));
+  if (any(is_below)) {
+    // Terms of negative numbers, which are positive numbers but for the sign, are those of two
+    // sums that begin at 1 - rest and end at 1 - x.
+    V below = select(is_below, x, V(0));  // a sum that begins far below zero would never end
+    V whole = floor(below), rest = below - whole, half = s * V(0.5);
+    V between = zeta_of_positive(s, V(1) - rest) - zeta_of_positive(s, V(1) - below);
+    V sum = zeta_of_positive(s, rest) + select(floor(half) == half, between, -between);
+    sum = select(floor(s) == s, sum, nan<V>());
+    y = select(is_below, select(x == whole, infinity<V>(), sum), y);
+  }
+  y = select(x == infinity<V>(), V(0), y);
+  return select(s == V(1), infinity<V>(), select(s > V(1) && x == x, y, nan<V>()));
+}
+FACULA_BY_DOUBLE_OF_TWO(zeta)
+
+// The derivative of digamma, as digamma itself is made.
+template <class V>
+FACULA_FN V trigamma_in_double(V x) {
+  // Below 1/2: psi'(x) = (pi / sin(pi x))^2 - psi'(1 - x).
+  auto is_reflected = x < V(0.5);
+  V y = select(is_reflected, V(1) - x, x);
+  V sum = V(0);
+  for (int i = 0; i < 10; ++i) {
+    auto is_small = y < V(10);
+    sum = select(is_small, sum + V(1) / (y * y), sum);
+    y = select(is_small, y + V(1), y);
+  }
+  V r = V(1) / y, z = r * r;
+  V series = r * z * poly(z, 1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730, 7. / 6);
+  V result = sum + (r + (V(0.5) * z + series));
+  if (!any(is_reflected)) return result;
+  V turned = V(kPi) / sin_pi_in_double(x);
+  result = select(is_reflected, turned * turned - result, result);
+  return select(x <= V(0) && floor(x) == x, infinity<V>(), result);
 }
 
-// The derivative of order n > 0 of digamma.
+FACULA_BY_DOUBLE(trigamma)
+
+// The derivative of order n > 0 of digamma. All lanes have one order.
 FACULA_LANE_FN double polygamma_of_lane(double n, double x) {
   double sign = ::fmod(n, 2) == 1 ? 1 : -1;
   if (x <= 0 && x == ::floor(x)) return sign * infinity<double>();
-  return sign * ::tgamma(n + 1) * zeta_of_lane(n + 1, x);
+  return sign * ::tgamma(n + 1) * zeta_in_double(n + 1, x);
+}
+template <class V>
+FACULA_FN V polygamma(V n, V x) {
+  if (!any(n != V(1))) return trigamma(x);
+  auto of_lane = [](double order, double lane) { return polygamma_of_lane(order, lane); };
+  return static_cast<V>(per_lane(of_lane, n, x));
 }
 
 }  // namespace FACULA_ISA

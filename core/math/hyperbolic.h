@@ -153,19 +153,27 @@ FACULA_FN V acosh(V x) {
 }
 
 template <class V>
-FACULA_FN V atanh_in_double(V x) {
-  V a = abs(x);
-  V twice = a + a;
-  V y = V(0.5) * log1p(twice + twice * a / (V(1) - a));
-  return copysign(select(a > V(1), nan<V>(), y), x);
-}
-template <class V>
 FACULA_FN V atanh(V x) {
+  V a = abs(x);
+  V y;
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return atanh_in_double(wide); }, x);
+    // Up to 1/2 a polynomial; beyond, half the logarithm of (1 + a) / (1 - a), with what rounding
+    // took from the quotient.
+    V z = a * a;
+    V small = fma(a * z,
+                  poly(z, 0.333333333, 0.200000036, 0.142854192, 0.111203008, 0.0895177448,
+                       0.088162408, 0.0181044732, 0.158654691),
+                  a);
+    V above = V(1) + a, below = V(1) - a;
+    V quotient = above / below;
+    V lost = (a - (above - V(1))) - product_error(quotient, below, above);
+    V large = fma(lost / above, V(0.5), V(0.5) * log(quotient));
+    y = select(a < V(0.5), small, select(a == V(1), infinity<V>(), large));
   } else {
-    return atanh_in_double(x);
+    V twice = a + a;
+    y = V(0.5) * log1p(twice + twice * a / (V(1) - a));
   }
+  return copysign(select(a > V(1), nan<V>(), y), x);
 }
 
 }  // namespace FACULA_ISA

@@ -7,6 +7,26 @@
 namespace facula::math {
 inline namespace FACULA_ISA {
 
+// name(x), of any V, by name_in_double(): floats are rounded once, at the end.
+#define FACULA_BY_DOUBLE(name)                                                    \
+  template <class V>                                                              \
+  FACULA_FN V name(V x) {                                                         \
+    if constexpr (kIsFloat<V>) {                                                  \
+      return through_double([](auto wide) { return name##_in_double(wide); }, x); \
+    } else {                                                                      \
+      return name##_in_double(x);                                                 \
+    }                                                                             \
+  }
+#define FACULA_BY_DOUBLE_OF_TWO(name)                                                     \
+  template <class V>                                                                      \
+  FACULA_FN V name(V x, V y) {                                                            \
+    if constexpr (kIsFloat<V>) {                                                          \
+      return through_double([](auto a, auto b) { return name##_in_double(a, b); }, x, y); \
+    } else {                                                                              \
+      return name##_in_double(x, y);                                                      \
+    }                                                                                     \
+  }
+
 // exp(x^2) erfc(x) (1 + 2x) for 0 <= x <= 28: nearly constant, so that a polynomial serves.
 template <class V>
 FACULA_FN V scaled_erfc_in_double(V x) {
@@ -116,14 +136,7 @@ FACULA_FN V erfcx_in_double(V x) {
   grown = select(grown < infinity<V>(), mended, grown);
   return select(x != x, x, select(x < V(0), V(2) * grown - tail, tail));
 }
-template <class V>
-FACULA_FN V erfcx(V x) {
-  if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return erfcx_in_double(wide); }, x);
-  } else {
-    return erfcx_in_double(x);
-  }
-}
+FACULA_BY_DOUBLE(erfcx)
 
 // The logarithm of the normal distribution's integral.
 template <class V>
@@ -132,14 +145,7 @@ FACULA_FN V log_ndtr_in_double(V x) {
   V left = log(erfcx_in_double(-t) * V(0.5)) - t * t;
   return select(x < V(-1), left, log1p(erfc(t) * V(-0.5)));
 }
-template <class V>
-FACULA_FN V log_ndtr(V x) {
-  if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return log_ndtr_in_double(wide); }, x);
-  } else {
-    return log_ndtr_in_double(x);
-  }
-}
+FACULA_BY_DOUBLE(log_ndtr)
 
 template <class V>
 FACULA_FN V erfinv_for_float(V x) {
@@ -188,18 +194,30 @@ FACULA_FN V erfinv(V x) {
 
 // Where the integral of the normal distribution is p: by erfinv in the middle, and towards the ends
 // by Newton's method for its logarithm.
-FACULA_LANE_FN double ndtri_of_lane(double p) {
-  if (!(p >= 0 && p <= 1)) return nan<double>();
-  if (p == 0 || p == 1) return p == 0 ? -infinity<double>() : infinity<double>();
-  double tail = p < 0.5 ? p : 1 - p;
-  if (tail > 0.02) return 1.4142135623730951 * erfinv_in_double(2 * p - 1);
-  double log_tail = ::log(tail), square = -2 * log_tail;
-  double x = ::sqrt(square - ::log(2 * kPi * (square - ::log(2 * kPi * square))));
-  for (int i = 0; i < 4; ++i) {
-    double slope = 0.79788456080286536 / erfcx_in_double(x * 0.70710678118654752);
-    x += (log_ndtr_in_double(-x) - log_tail) / slope;
+template <bool kForFloat, class V>
+FACULA_FN V ndtri_in_double(V p) {
+  V middle = p + p - V(1);
+  V y = V(1.4142135623730951) * (kForFloat ? erfinv_for_float(middle) : erfinv_in_double(middle));
+  V tail = select(p < V(0.5), p, V(1) - p);
+  auto is_end = tail > V(0) && tail <= V(0.02);
+  if (any(is_end)) {
+    V log_tail = log(tail), square = V(-2) * log_tail;
+    V x = sqrt(square - log(V(2 * kPi) * (square - log(V(2 * kPi) * square))));
+    for (int i = 0; i < 4; ++i) {
+      V inverse_slope = erfcx_in_double(x * V(0.70710678118654752)) * V(1.2533141373155003);
+      x = fma(log_ndtr_in_double(-x) - log_tail, inverse_slope, x);
+    }
+    y = select(is_end, select(p < V(0.5), -x, x), y);
   }
-  return p < 0.5 ? -x : x;
+  return select(p >= V(0) && p <= V(1), y, nan<V>());
+}
+template <class V>
+FACULA_FN V ndtri(V p) {
+  if constexpr (kIsFloat<V>) {
+    return through_double([](auto wide) { return ndtri_in_double<true>(wide); }, p);
+  } else {
+    return ndtri_in_double<false>(p);
+  }
 }
 
 // C's lgamma leaves the sign in a global, which threads would fight over; lgamma_r does not.
@@ -271,14 +289,7 @@ FACULA_FN V digamma_in_double(V x) {
   auto is_pole = x <= V(0) && r == V(0);
   return select(x == V(0), copysign(infinity<V>(), -x), select(is_pole, nan<V>(), result));
 }
-template <class V>
-FACULA_FN V digamma(V x) {
-  if constexpr (kIsFloat<V>) {
-    return through_double([](auto wide) { return digamma_in_double(wide); }, x);
-  } else {
-    return digamma_in_double(x);
-  }
-}
+FACULA_BY_DOUBLE(digamma)
 
 // The modified Bessel function of order 0, as it is or times exp(-|x|).
 template <bool is_scaled, class V>

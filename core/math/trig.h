@@ -52,6 +52,25 @@ FACULA_FN Reduced<V> reduce_quadrant(V x) {
   }
 }
 
+// In double, what is to be added to r for its sine, and to rough = 1 - r^2 / 2 for its cosine.
+template <class V>
+FACULA_FN V sin_rest_in_double(Reduced<V> reduced) {
+  V r = reduced.r, z = r * r;
+  return fma(r * z,
+             poly(z, -0.1666666666666663, 0.0083333333333218216, -0.00019841269829325831,
+                  2.7557313520763634e-06, -2.5050730663069779e-08, 1.5895166729483601e-10),
+             fma(V(-0.5) * z, reduced.r_low, reduced.r_low));
+}
+template <class V>
+FACULA_FN V cos_rest_in_double(Reduced<V> reduced, V rough) {
+  V r = reduced.r, z = r * r;
+  V rest = fma(z * z,
+               poly(z, 0.041666666666666595, -0.0013888888888873374, 2.480158728900439e-05,
+                    -2.7557314210858876e-07, 2.0875703548518922e-09, -1.1358600553284802e-11),
+               -r * reduced.r_low);
+  return ((V(1) - rough) - V(0.5) * z) + rest;
+}
+
 template <bool kForFloat, class V>
 FACULA_FN V sin_near_zero(Reduced<V> reduced) {
   V r = reduced.r, z = r * r;
@@ -63,11 +82,7 @@ FACULA_FN V sin_near_zero(Reduced<V> reduced) {
                     2.7179321046876945e-06),
                r);
   } else {
-    V low = fma(V(-0.5) * z, reduced.r_low, reduced.r_low);
-    return r + fma(r * z,
-                   poly(z, -0.1666666666666663, 0.0083333333333218216, -0.00019841269829325831,
-                        2.7557313520763634e-06, -2.5050730663069779e-08, 1.5895166729483601e-10),
-                   low);
+    return r + sin_rest_in_double(reduced);
   }
 }
 template <bool kForFloat, class V>
@@ -79,13 +94,8 @@ FACULA_FN V cos_near_zero(Reduced<V> reduced) {
     return fma(z * z, poly(z, 0.041666645981282446, -0.0013887325416058953, 2.4433728162801944e-05),
                fma(z, V(-0.5), V(1)));
   } else {
-    V half = V(0.5) * z;
-    V rough = V(1) - half;
-    V rest = fma(z * z,
-                 poly(z, 0.041666666666666595, -0.0013888888888873374, 2.480158728900439e-05,
-                      -2.7557314210858876e-07, 2.0875703548518922e-09, -1.1358600553284802e-11),
-                 -r * reduced.r_low);
-    return rough + (((V(1) - rough) - half) + rest);
+    V rough = V(1) - V(0.5) * z;
+    return rough + cos_rest_in_double(reduced, rough);
   }
 }
 
@@ -123,6 +133,25 @@ FACULA_FN V tan_for_float(V x) {
   V s = sin_near_zero<true>(reduced), c = cos_near_zero<true>(reduced);
   V y = select(is_odd, -c, s) / select(is_odd, s, c);
   y = select(x == V(0), x, y);
+  auto is_large = abs(x) > V(kReducible<V>);
+  return per_lane_where(
+      is_large, [](double lane) { return ::tan(lane); }, x, y);
+}
+
+// The quotient of sine and cosine, with what rounding took from both and from itself.
+template <class V>
+FACULA_FN V tan_in_double(V x) {
+  Reduced<V> reduced = reduce_quadrant<false>(x);
+  V r = reduced.r, rough = V(1) - V(0.5) * (r * r);
+  V sin_rest = sin_rest_in_double(reduced), cos_rest = cos_rest_in_double(reduced, rough);
+  V s = r + sin_rest, c = rough + cos_rest;
+  V s_low = sin_rest - (s - r), c_low = cos_rest - (c - rough);
+  auto is_odd = (reduced.n_bits & Bits<V>(1)) != Bits<V>(0);
+  V above = select(is_odd, -c, s), above_low = select(is_odd, -c_low, s_low);
+  V below = select(is_odd, s, c), below_low = select(is_odd, s_low, c_low);
+  V q = above / below;
+  V lost = (above_low - q * below_low) - product_error(q, below, above);
+  V y = select(x == V(0), x, q + lost / below);
   auto is_large = abs(x) > V(kReducible<V>);
   return per_lane_where(
       is_large, [](double lane) { return ::tan(lane); }, x, y);
@@ -173,7 +202,7 @@ FACULA_FN V tan(V x) {
     if (!any(is_large)) return y;
     return select(is_large, through_double([](auto wide) { return tan_for_float(wide); }, x), y);
   } else {
-    return per_lane([](double lane) { return ::tan(lane); }, x);
+    return tan_in_double(x);
   }
 }
 

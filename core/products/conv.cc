@@ -122,7 +122,7 @@ void spread_pixels(const ConvShape& s, const T* pixels, T* x) {
   });
 }
 
-// ---- ConvWay::Direct, Winograd, Packed and Pairs
+// ---- ConvWay::Direct, Winograd, Lines, Packed and Pairs
 
 // The kernels of a way, which float, double and bfloat16 have.
 template <class T>
@@ -151,21 +151,49 @@ KeptKey key_of(ConvWay way, const cpu::WindowSum<T>& s, const Storage& keeper) {
   return key;
 }
 
-template <class T>
-void sum_windows(ConvWay way, cpu::WindowSum<T> s, Storage* keeper) {
-  cpu::ConvKernels<T> kernels = kernels_of<T>(way);
-  if (kernels.pack == nullptr) return kernels.sum(s);
+// The weights as the kernels of a way read them, which may have been kept.
+template <class T, class Kernels>
+std::shared_ptr<const void> packed_weights(const Kernels& kernels, ConvWay way,
+                                           const cpu::WindowSum<T>& s, Storage* keeper) {
   std::shared_ptr<const void> packed;
   KeptKey key;
   if (keeper) packed = find_kept(*keeper, key = key_of(way, s, *keeper));
-  if (!packed) {
-    uint32_t n_writes = keeper ? keeper->n_writes() : 0;
-    int64_t numel = kernels.packed_numel(s);
-    auto scratch = std::make_shared<Scratch<T>>(numel);
-    kernels.pack(s, scratch->data());
-    packed = std::shared_ptr<const void>(scratch, scratch->data());
-    if (keeper) keep_form(*keeper, key, packed, numel * static_cast<int64_t>(sizeof(T)), n_writes);
+  if (packed) return packed;
+  uint32_t n_writes = keeper ? keeper->n_writes() : 0;
+  int64_t numel = kernels.packed_numel(s);
+  auto scratch = std::make_shared<Scratch<T>>(numel);
+  kernels.pack(s, scratch->data());
+  packed = std::shared_ptr<const void>(scratch, scratch->data());
+  if (keeper) keep_form(*keeper, key, packed, numel * static_cast<int64_t>(sizeof(T)), n_writes);
+  return packed;
+}
+
+// ConvWay::Lines
+template <class T>
+void sum_lines(const std::vector<WindowShape>& shapes, const cpu::WindowSum<T>& s,
+               Storage* keeper) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    const cpu::LinesTable& table = cpu::get_lines_table();
+    cpu::LineKernels<T> kernels;
+    if constexpr (std::is_same_v<T, float>) kernels = table.float32;
+    if constexpr (std::is_same_v<T, double>) kernels = table.float64;
+    std::vector<cpu::WindowSum<T>> parts;
+    std::vector<std::shared_ptr<const void>> packed;
+    for (const WindowShape& shape : shapes) {
+      parts.push_back({shape, s.x, s.w, s.bias, s.y});
+      packed.push_back(packed_weights(kernels, ConvWay::Lines, parts.back(), keeper));
+      parts.back().packed_w = static_cast<const T*>(packed.back().get());
+    }
+    kernels.sum(parts);
   }
+}
+
+template <class T>
+void sum_windows(ConvWay way, cpu::WindowSum<T> s, Storage* keeper) {
+  if (way == ConvWay::Lines) return sum_lines({s}, s, keeper);
+  cpu::ConvKernels<T> kernels = kernels_of<T>(way);
+  if (kernels.pack == nullptr) return kernels.sum(s);
+  std::shared_ptr<const void> packed = packed_weights(kernels, way, s, keeper);
   s.packed_w = static_cast<const T*>(packed.get());
   kernels.sum(s);
 }
@@ -203,7 +231,7 @@ void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y
     case ConvWay::Columns:
       if constexpr (!is_reduced_float_v<T>) columns_output(s, x, w, bias, y);
       return;
-    default:  // Direct, Winograd, Packed or Pairs
+    default:  // Direct, Winograd, Lines, Packed or Pairs
       return sum_windows<T>(way, {cpu::windows_of_output(s), x, w, bias, y}, keeper);
   }
 }
@@ -221,6 +249,10 @@ void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x,
     case ConvWay::Columns:
       if constexpr (!is_reduced_float_v<T>) columns_input(s, w, y, bias, x);
       return;
+    case ConvWay::Lines: {
+      std::vector<WindowShape> parts = cpu::windows_of_input(s);
+      return sum_lines<T>(parts, {parts.at(0), y, w, bias, x}, keeper);
+    }
     default:  // Windows
       return sum_parts_of_input(s, w, y, bias, x, keeper);
   }

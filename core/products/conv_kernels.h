@@ -28,6 +28,20 @@ FACULA_KERNEL_TABLE(ConvTable, direct_table)
 FACULA_KERNEL_TABLE(ConvTable, winograd_table)
 FACULA_KERNEL_TABLE(ConvTable, packed_table)
 
+// ConvWay::Lines, which sums all parts of the gradient of an input together: they have the same x
+// and y, and no other part writes to y.
+template <class T>
+struct LineKernels {
+  void (*sum)(const std::vector<WindowSum<T>>& parts);
+  int64_t (*packed_numel)(const WindowShape& s);  // as those of ConvKernels, for each part
+  void (*pack)(const WindowSum<T>& s, T* to);
+};
+struct LinesTable {
+  LineKernels<float> float32;
+  LineKernels<double> float64;
+};
+FACULA_KERNEL_TABLE(LinesTable, lines_table)
+
 // ConvWay::Pairs. Null where the instruction set has nothing for it.
 struct PairsConvTable {
   ConvKernels<BFloat16> bfloat16;

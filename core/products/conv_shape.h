@@ -117,13 +117,60 @@ struct Segments {
   return {n, pixels, pixels + ceil_div(s.taps[2].reach(), s.x_step[2]) + 1};
 }
 
-// The same for the gradient of the weight by ConvWay::Packed: `span` numbers in all.
+// The same for the gradient of the weight by ConvWay::Packed. The lines of a channel under a slice
+// of segments are copied band by band: `span` numbers of `height` lines for each tap of depth.
 struct WeightSegments {
-  int64_t n, pixels, span;
+  int64_t n, pixels, span;  // of a line
+  int64_t of_slice, height, channel_numel;
 };
 [[maybe_unused]] static inline WeightSegments weight_segments_of(const ConvShape& s) {
-  int64_t n = ceil_div(s.out[2], tuning::kSlicePixels), pixels = ceil_div(s.out[2], n);
-  return {n, pixels, (pixels - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1};
+  WeightSegments cut;
+  cut.n = ceil_div(s.out[2], tuning::kSlicePixels), cut.pixels = ceil_div(s.out[2], cut.n);
+  cut.span = (cut.pixels - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
+  cut.of_slice = std::max<int64_t>(1, tuning::kSlicePixels / cut.pixels);
+  for (;; cut.of_slice = ceil_div(cut.of_slice, 2)) {
+    int64_t n_bands = ceil_div(cut.of_slice - 1, s.out[1]) + 1;
+    cut.height = (std::min(s.out[1], cut.of_slice) - 1) * s.stride[1] +
+                 (s.kernel[1] - 1) * s.dilation[1] + 1;
+    cut.channel_numel = n_bands * s.kernel[0] * cut.height * cut.span;
+    if (cut.of_slice == 1 || cut.channel_numel <= tuning::kMaxCopiedNumel) return cut;
+  }
+}
+
+// Channels whose lines ConvWay::Lines copies at a time. By the kernel alone, as packed weights are.
+[[maybe_unused]] static inline int64_t line_slice_of(const WindowShape& s) {
+  int64_t n_lines = 1;  // of taps, of the part that has most
+  for (size_t d = 0; d < 2; ++d) n_lines *= ceil_div(s.kernel[d], s.taps[d].step.index);
+  int64_t most = std::max<int64_t>(1, tuning::kTapLines / n_lines);
+  return ceil_div(s.n_channels, ceil_div(s.n_channels, most));
+}
+
+// How ConvWay::Lines cuts images, for the parts of one result.
+struct LineCut {
+  Spatial cells;          // of the grid that all parts share
+  Spatial low, reach;     // the smallest shift, and how much larger the largest is
+  int64_t pixels, width;  // cells of a line in a task, and numbers that are copied of each residue
+};
+template <class Part>
+static inline LineCut line_cut_of(const std::vector<Part>& parts) {
+  const WindowShape& s = parts[0];
+  LineCut cut;
+  for (size_t d = 0; d < 3; ++d) {
+    int64_t low = s.taps[d].low(), high = low;
+    for (const WindowShape& part : parts) {
+      low = std::min(low, part.taps[d].low());
+      high = std::max(high, part.taps[d].low() + part.taps[d].reach());
+    }
+    cut.cells[d] = ceil_div(s.y_sizes[d], s.y_step[d]);
+    cut.low[d] = low, cut.reach[d] = high - low;
+  }
+  int64_t lines = line_slice_of(s) * (cut.reach[0] + 1) * (cut.reach[1] + 1) * s.x_step[2];
+  int64_t around = ceil_div(cut.reach[2], s.x_step[2]) + 1;
+  int64_t most = std::min(tuning::kSegmentPixels, tuning::kMaxCopiedNumel / lines - around);
+  most = std::max<int64_t>(most, 1);
+  cut.pixels = ceil_div(cut.cells[2], ceil_div(cut.cells[2], most));
+  cut.width = cut.pixels + around;
+  return cut;
 }
 
 }  // namespace facula::cpu

@@ -7,6 +7,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "cpu/shape/copy.h"
 #include "math/arithmetic.h"
 #include "products/matmul_kernels.h"
 #include "products/plan.h"
@@ -200,6 +201,86 @@ void multiply_pairs(const Gemm<T>& x) {
   }
 }
 
+// ---- rows times a vector
+
+Wide<Half> dot(const Half* a, const Half* b, int64_t n) {
+  return cpu::get_dots_table().half(a, b, n);
+}
+Wide<BFloat16> dot(const BFloat16* a, const BFloat16* b, int64_t n) {
+  return cpu::get_dots_table().bfloat16(a, b, n);
+}
+Complex64 dot(const Complex64* a, const Complex64* b, int64_t n) {
+  return cpu::get_dots_table().complex64(a, b, n);
+}
+Complex128 dot(const Complex128* a, const Complex128* b, int64_t n) {
+  return cpu::get_dots_table().complex128(a, b, n);
+}
+
+// C = alpha product + beta C, without the checks for infinities that the standard asks of complex
+// numbers.
+template <class R>
+void store_complex(const Gemm<std::complex<R>>& x, R re, R im, std::complex<R>& c) {
+  R new_re = x.alpha.real() * re, new_im = x.alpha.real() * im;
+  if (x.alpha.imag() != 0) new_re -= x.alpha.imag() * im, new_im += x.alpha.imag() * re;
+  if (x.beta != R(0)) {
+    new_re += x.beta.real() * c.real(), new_im += x.beta.real() * c.imag();
+    if (x.beta.imag() != 0) new_re -= x.beta.imag() * c.imag(), new_im += x.beta.imag() * c.real();
+  }
+  c = {new_re, new_im};
+}
+
+// `n` columns of `n_rows` elements each, as rows.
+template <class T>
+void turn_columns(const T* from, int64_t ld, int64_t n_rows, int64_t n, T* to) {
+  constexpr int64_t size = sizeof(T);
+  auto copy = cpu::get_copy_table().by_size[__builtin_ctzll(size)];
+  copy({reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from), n, n_rows, size,
+        ld * size, n * size, size});
+}
+
+template <class T>
+void multiply_dots(const Gemm<T>& x) {
+  if constexpr (is_reduced_float_v<T> || is_complex_v<T>) {
+    int64_t b_step = strides_of(x.trans_b, x.ldb).row;
+    Scratch<T> b_copy(b_step == 1 ? 0 : x.k);
+    for (int64_t p = 0; p < x.k && b_step != 1; ++p) b_copy.data()[p] = x.b[p * b_step];
+    const T* b = b_step == 1 ? x.b : b_copy.data();
+
+    int64_t depth = std::min(x.k, tuning::kPieceOfK), n_pieces = ceil_div(x.k, depth);
+    bool is_a_stored = x.trans_a == Trans::No;
+    // Columns are turned into rows first: a row has the same bits in either layout.
+    int64_t rows =
+        is_a_stored ? 1 : std::min(x.m, std::clamp<int64_t>(tuning::kTurnedNumel / depth, 8, 32));
+    Scratch<Wide<T>> sums(x.m * n_pieces);
+    auto multiply = [&](int64_t begin, int64_t end) {
+      Scratch<T> turned(is_a_stored ? 0 : rows * depth);
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t row = task / n_pieces * rows, piece = task % n_pieces, p = piece * depth;
+        int64_t n = std::min(depth, x.k - p), n_rows = std::min(rows, x.m - row);
+        const T* a = turned.data();
+        if (is_a_stored)
+          a = x.a + row * x.lda + p;
+        else
+          turn_columns(x.a + row + p * x.lda, x.lda, n_rows, n, turned.data());
+        for (int64_t i = 0; i < n_rows; ++i)
+          sums.data()[(row + i) * n_pieces + piece] = dot(a + i * n, b + p, n);
+      }
+    };
+    parallel_for(ceil_div(x.m, rows) * n_pieces, ceil_div(tuning::kVectorWork, rows * depth),
+                 multiply);
+    for (int64_t i = 0; i < x.m; ++i) {
+      Wide<T> sum = sums.data()[i * n_pieces];
+      for (int64_t p = 1; p < n_pieces; ++p) sum += sums.data()[i * n_pieces + p];
+      T& c = x.c[i * x.ldc];
+      if constexpr (is_complex_v<T>) {
+        store_complex(x, sum.real(), sum.imag(), c);
+      } else {
+        c = T(x.alpha * sum + (x.beta != 0 ? x.beta * static_cast<float>(c) : 0.0f));
+      }
+    }
+  }
+}
+
 // ---- complex numbers
 //
 // A product of complex matrices is one of real matrices, where a row of A becomes two and B is read
@@ -226,19 +307,6 @@ void split_rows(const Gemm<std::complex<R>>& x, int64_t n_rows, R* to) {
       }
     }
   }
-}
-
-// C = alpha product + beta C, without the checks for infinities that the standard asks of complex
-// numbers.
-template <class R>
-void store_complex(const Gemm<std::complex<R>>& x, R re, R im, std::complex<R>& c) {
-  R new_re = x.alpha.real() * re, new_im = x.alpha.real() * im;
-  if (x.alpha.imag() != 0) new_re -= x.alpha.imag() * im, new_im += x.alpha.imag() * re;
-  if (x.beta != R(0)) {
-    new_re += x.beta.real() * c.real(), new_im += x.beta.real() * c.imag();
-    if (x.beta.imag() != 0) new_re -= x.beta.imag() * c.imag(), new_im += x.beta.imag() * c.real();
-  }
-  c = {new_re, new_im};
 }
 
 template <class R>
@@ -268,34 +336,6 @@ void multiply_complex_rows(const Gemm<std::complex<R>>& x) {
   }
 }
 
-// B is a vector: A is read as it lies, as pairs along k, and B is split.
-template <class R>
-void multiply_complex_vector(const Gemm<std::complex<R>>& x) {
-  bool is_a_stored = x.trans_a == Trans::No;
-  Scratch<std::complex<R>> copy(is_a_stored ? 0 : x.m * x.k);
-  for (int64_t p = 0; p < x.k && !is_a_stored; ++p)
-    for (int64_t i = 0; i < x.m; ++i) copy.data()[i * x.k + p] = x.a[p * x.lda + i];
-  Scratch<R> columns(4 * x.k), products(2 * x.m);
-  R *first = columns.data(), *second = first + 2 * x.k;
-  for (int64_t p = 0; p < x.k; ++p) {
-    std::complex<R> b = x.b[p * strides_of(x.trans_b, x.ldb).row];
-    first[2 * p] = second[2 * p + 1] = b.real();
-    first[2 * p + 1] = -b.imag(), second[2 * p] = b.imag();
-  }
-  Gemm<R> real;
-  real.m = x.m, real.n = 1, real.k = 2 * x.k;
-  real.a = reinterpret_cast<const R*>(is_a_stored ? x.a : copy.data());
-  real.lda = 2 * (is_a_stored ? x.lda : x.k);
-  real.ldb = real.ldc = 1;
-  for (int i = 0; i < 2; ++i) {
-    real.b = i == 0 ? first : second;
-    real.c = products.data() + i * x.m;
-    gemm(real);
-  }
-  for (int64_t i = 0; i < x.m; ++i)
-    store_complex(x, products.data()[i], products.data()[x.m + i], x.c[i * x.ldc]);
-}
-
 // Blocks of rows are given to the threads, or where there is one, the threads share it.
 template <class T>
 void multiply_complex(const Gemm<T>& x) {
@@ -311,7 +351,7 @@ void multiply_complex(const Gemm<T>& x) {
                      block.m = std::min(rows, x.m - row);
                      block.a += row * strides_of(x.trans_a, x.lda).row;
                      block.c += row * x.ldc;
-                     x.n == 1 ? multiply_complex_vector(block) : multiply_complex_rows(block);
+                     multiply_complex_rows(block);
                    }
                  });
   }
@@ -336,6 +376,9 @@ void gemm(const Gemm<T>& x) {
       return multiply_pairs(x);
     case GemmWay::Complex:
       return multiply_complex(x);
+    case GemmWay::Dots:
+      for_each_of_batch(x, [](const Gemm<T>& one) { multiply_dots(one); });
+      return;
     case GemmWay::SlicesOfK:
       return multiply_slices_of_k(x);
     case GemmWay::MatrixVector:

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-#include "base/half.h"
+#include "base/dtype.h"
 #include "cpu/isa.h"
 
 namespace facula::cpu {
@@ -66,6 +66,15 @@ struct PairsTable {
   void (*multiply)(const PairsProblem&);  // null where the instruction set has nothing for it
 };
 FACULA_KERNEL_TABLE(PairsTable, pairs_table)
+
+// The sum of a[i] * b[i], of 16-bit floats as a float.
+struct DotsTable {
+  float (*half)(const Half* a, const Half* b, int64_t n);
+  float (*bfloat16)(const BFloat16* a, const BFloat16* b, int64_t n);
+  Complex64 (*complex64)(const Complex64* a, const Complex64* b, int64_t n);
+  Complex128 (*complex128)(const Complex128* a, const Complex128* b, int64_t n);
+};
+FACULA_KERNEL_TABLE(DotsTable, dots_table)
 
 struct WidenTable {
   void (*widen_half)(const Half* from, int64_t n, float* to);

@@ -59,6 +59,13 @@ GemmWay plan_gemm(const GemmShape& s, DType dtype, Isa isa) {
   if (dtype == DType::BFloat16 && isa == Isa::Avx512 && multiplies_pairs() &&
       s.n >= tuning::kMinPairCols)
     return GemmWay::Pairs;
+  // In an order of its own. Nothing is converted: a float16 matrix of 1024x1024 times a vector took
+  // 270 us, and 2^20 complex numbers times as many 1400 us, of which the products were a quarter.
+  // Short rows take the time of a call each, and without vectors from 16 bits they are better
+  // converted at once.
+  bool is_dots = s.n == 1 && s.k >= tuning::kMinDot;
+  if (is_dots && (is_complex(dtype) || (is_reduced_float(dtype) && isa != Isa::Baseline)))
+    return GemmWay::Dots;
   // Each element is converted once, not once per tile.
   if (is_reduced_float(dtype)) return GemmWay::Widened;
   if (is_complex(dtype)) return GemmWay::Complex;
@@ -125,8 +132,13 @@ bool suits_winograd(const WindowShape& s) {
 // As fits_copied_lines(), of the lines under a segment of pixels.
 bool fits_copied_segment(const ConvShape& s) {
   constexpr int64_t most = tuning::kMaxCopiedNumel;
-  if (std::max({s.kernel[2], s.dilation[2], s.stride[2]}) > most) return false;
-  return most / cpu::weight_segments_of(s).span / (s.kernel[0] * s.kernel[1]) > 0;
+  if (s.kernel[0] > tuning::kMaxPackedTaps) return false;
+  for (size_t d = 1; d < 3; ++d) {
+    if (std::max({s.kernel[d], s.dilation[d], s.stride[d]}) > most) return false;
+    if ((s.kernel[d] - 1) * s.dilation[d] > most) return false;
+  }
+  int64_t lines = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  return s.kernel[0] <= most / cpu::weight_segments_of(s).span / lines;
 }
 
 }  // namespace
@@ -135,6 +147,28 @@ bool suits_pairs(const ConvShape& s, DType dtype, Isa isa) {
   return dtype == DType::BFloat16 && isa == Isa::Avx512 && multiplies_pairs() &&
          s.out_channels >= tuning::kMinPairsChannels && s.weight_row() >= tuning::kMinPairsDepth &&
          s.taps() <= tuning::kMaxPackedTaps;
+}
+
+bool suits_lines(const std::vector<WindowShape>& parts, DType dtype) {
+  constexpr int64_t most = tuning::kMaxCopiedNumel;
+  int64_t n_taps = 0, n_columns = 0;
+  for (const WindowShape& part : parts) {
+    n_taps += part.n_taps(), n_columns = std::max(n_columns, part.taps[2].n);
+    for (size_t d = 0; d < 3; ++d)
+      if (std::max(part.taps[d].reach(), part.x_step[d]) > most) return false;
+    // Step by step, as in fits_copied_lines().
+    if (part.taps[0].reach() + 1 > most / (part.taps[1].reach() + 2) / part.x_step[2]) return false;
+  }
+  const WindowShape& s = parts.at(0);
+  int64_t lanes = ceil_div(s.n_rows, 16) * 16;
+  if (!is_full_float(dtype) || n_taps > tuning::kMaxPackedTaps ||
+      n_taps < tuning::kMinLineReads * ConvShape::product(s.x_step) ||
+      lanes - s.n_rows > lanes / tuning::kLineLanes ||
+      s.n_channels * n_columns < tuning::kMinLineDepth)
+    return false;
+  cpu::LineCut cut = cpu::line_cut_of(parts);
+  int64_t numel = (cut.reach[0] + 1) * (cut.reach[1] + 1) * cut.width * s.x_step[2];
+  return cut.pixels >= tuning::kMinLinePixels && numel <= most / cpu::line_slice_of(s);
 }
 
 ConvWay plan_windows(const WindowShape& s, DType dtype) {
@@ -148,6 +182,7 @@ ConvWay plan_windows(const WindowShape& s, DType dtype) {
   if (has_few_rows && is_read_often && fits_copied_lines(s)) return ConvWay::Direct;
 
   if (dtype == DType::Float32 && suits_winograd(s)) return ConvWay::Winograd;
+  if (s.is_dense() && suits_lines({s}, dtype)) return ConvWay::Lines;
   bool is_packable = s.x_step[2] <= tuning::kMaxGatherStep && s.n_taps() <= tuning::kMaxPackedTaps;
   return is_packable ? ConvWay::Packed : ConvWay::Columns;
 }
@@ -168,6 +203,7 @@ ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype) {
     return plan_windows(part, dtype) != ConvWay::Columns;
   };
   auto parts = cpu::windows_of_input(s);
+  if (parts.size() > 1 && suits_lines(parts, dtype)) return ConvWay::Lines;
   return std::all_of(parts.begin(), parts.end(), can_sum) ? ConvWay::Windows : ConvWay::Columns;
 }
 

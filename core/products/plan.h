@@ -18,6 +18,7 @@ enum class GemmWay {
   Widened,       // as a product of floats, which are rounded at the end
   Pairs,         // of bfloat16, by instructions that multiply pairs
   Complex,       // as a product of real matrices
+  Dots,          // B is a vector of 16-bit floats or complex numbers: rows are read where they lie
   MatrixVector,  // B is a vector
   SlicesOfK,     // as a batch of products along k, which are added in order
   FewRows,       // each number of B is used once or a few times, where it lies
@@ -34,6 +35,7 @@ enum class ConvWay {
   Windows,      // the gradient of the input as sums over windows, see plan_windows()
   Direct,       // few rows read windows from copied lines
   Winograd,     // 3x3 kernels with fewer multiplications
+  Lines,        // as a product with windows that are read from copied lines
   Packed,       // as a product with windows that are packed from the images
   Pairs,        // of bfloat16, by instructions that multiply pairs
   Columns,      // as products with blocks of windows
@@ -44,7 +46,9 @@ bool suits_pairs(const ConvShape& s, DType dtype, Isa isa);
 ConvWay plan_output(const ConvShape& s, DType dtype);
 ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype);
 ConvWay plan_weight(const ConvShape& s, DType dtype);
-// Direct, Winograd, Packed, Pairs or, where none of our kernels can, Columns.
+// Whether ConvWay::Lines sums all parts of the gradient of an input together.
+bool suits_lines(const std::vector<WindowShape>& parts, DType dtype);
+// Direct, Winograd, Lines, Packed, Pairs or, where none of our kernels can, Columns.
 ConvWay plan_windows(const WindowShape& s, DType dtype);
 
 }  // namespace facula::products

@@ -63,13 +63,15 @@ constexpr int64_t kMinBlockPanels = 2;
 constexpr int64_t kFewPanels = 4;
 constexpr int64_t kSmallWork = kTaskWork;  // multiplications that are not cut at all
 constexpr int64_t kMaxSteps = 128;
-constexpr int64_t kMinPairCols = 16;    // [order] of C, from which bfloat16 goes in pairs
-constexpr int64_t kPairRows = 64;       // of C in a task of such a product
-constexpr int64_t kPackedRows = 24;     // panels of A
-constexpr int64_t kPackedCols = 4;      // or of B that a thread packs
-constexpr int64_t kIntegerDepth = 128;  // of a panel of integers, widened to words: L1 holds it
-constexpr int64_t kIntegerRows = 64;    // of A that meet it
-constexpr int64_t kIntegerVectors = 4;  // of B in it, one sum each
+constexpr int64_t kMinPairCols = 16;     // [order] of C, from which bfloat16 goes in pairs
+constexpr int64_t kMinDot = 32;          // [order] terms of rows that are multiplied where they lie
+constexpr int64_t kTurnedNumel = 32768;  // of columns that are turned into rows at once, for L2
+constexpr int64_t kPairRows = 64;        // of C in a task of such a product
+constexpr int64_t kPackedRows = 24;      // panels of A
+constexpr int64_t kPackedCols = 4;       // or of B that a thread packs
+constexpr int64_t kIntegerDepth = 128;   // of a panel of integers, widened to words: L1 holds it
+constexpr int64_t kIntegerRows = 64;     // of A that meet it
+constexpr int64_t kIntegerVectors = 4;   // of B in it, one sum each
 
 // ---- which way a convolution takes (plan.cc)
 
@@ -89,6 +91,15 @@ constexpr int64_t kMaxLineNumel = int64_t{1} << 16;  // [order] of the lines und
 constexpr int64_t kMinWinogradChannels = 32;
 constexpr int64_t kMaxWinogradWeights = 512 * 512;
 constexpr int64_t kMinWinogradTiles = 16;
+// [order] Sums that read copied lines in place of packed windows, pixels by output channels: 32
+// channels 5x5 to 64 on 64x14x14 take 11.0 ms so, 13.4 packed, the gradient of the input of 3x3
+// with stride 2 (64 to 128 channels on 8x56x56) 9.5 and 12.1. Of the lanes that channels fill, one
+// in kLineLanes may be padding. A number that is copied must be read by several taps: with AVX2,
+// 3x3 with stride 2 takes 11.5 ms so, 10.3 packed.
+constexpr int64_t kLineLanes = 8;
+constexpr int64_t kMinLineReads = 3;
+constexpr int64_t kMinLinePixels = 4;  // of a line, which a tile has for its rows
+constexpr int64_t kMinLineDepth = 6;   // terms of a line of taps, between which the loop turns
 constexpr int64_t kMaxGatherStep = int64_t{1} << 24;  // [order] times 16 lanes, it is an int32
 constexpr int64_t kMaxPackedTaps = 4096;              // [order] whose windows of a channel fit
 
@@ -107,7 +118,17 @@ constexpr int64_t kMinWeightPanels = 16;  // packing windows costs as much as 2
 constexpr int64_t kWindowWork = int64_t{1} << 18;      // multiplications worth giving to a thread
 constexpr int64_t kSlicePixels = 384;                  // [order] of a slice of pixels
 constexpr int64_t kMaxCopiedNumel = int64_t{1} << 16;  // [order] of copied lines: a part of L2
-constexpr int64_t kWeightRows = 288;  // [order] of a task: turning y over costs as much as 16
+constexpr int64_t kWeightRows = 288;  // [order] of a task: turning y over costs as much as 16.
+constexpr int64_t kWeightSums = int64_t{1} << 16;  // [order] Where sums are so few, more rows
+
+// ---- convolutions as products with copied lines (conv_lines.cpp)
+
+constexpr int kLinePixels = 14;  // 14 x 2 vectors of sums, 2 of weights and 1 pixel: 31 registers
+constexpr int kShortLinePixels = 6;  // the same for 16 registers
+constexpr int64_t kTapLines = 192;   // [order] of a slice: L1 holds what a tile reads of them
+constexpr int64_t kLineRows = 128;   // of a task, for which lines are copied
+constexpr int64_t kMaxLineSums = int64_t{1} << 16;  // of a task: a part of L2
+constexpr int64_t kMinLineCells = 64;
 
 // ---- Winograd's convolution (conv_winograd.cpp)
 

@@ -332,6 +332,13 @@ Tensor from_numpy(PyObject* array, bool warn_if_read_only) {
 
 FACULA_BINDINGS {
   def_state(
+      m, "_is_plain",
+      [](const Tensor& x) {
+        return Py_TYPE(x.get()) == tensor_type && x.is_cpu() && !x.requires_grad() &&
+               !x.is_lazy() && !is_stored_only(x.dtype()) && x.dtype() != DType::BFloat16;
+      },
+      "x"_a, "Whether the memory of the tensor is surely that of an array of NumPy.");
+  def_state(
       m, "from_numpy", [](nb::handle array) { return from_numpy(array.ptr(), true); },
       "ndarray"_a.none(),
       R"(A tensor over the memory of a NumPy array: writes to one are seen in the other.

@@ -403,6 +403,36 @@ void bind_subclasses(nb::module_& m) {
         return x;
       },
       "cls"_a.none(), "data"_a, "require_grad"_a = false);
+  m.def(
+      "_make_sparse",
+      [](nb::handle layout, const nb::tuple& index, const Tensor& values, const Dims& size,
+         bool is_coalesced) {
+        NoGradGuard guard;
+        // Nothing reads it; if something ever did, NaN would tell.
+        bool has_nan = is_floating(values.dtype()) || is_complex(values.dtype());
+        Scalar filling = has_nan ? Scalar(std::nan("")) : Scalar(0);
+        Tensor element = full({}, filling, values.dtype(), values.device());
+        Tensor x = alias_as(sparse_type, expand(element, size));
+        // The attributes that are declared in facula/sparse/_tensor.py.
+        static PyObject* const names[] = {
+            PyUnicode_InternFromString("_kind"), PyUnicode_InternFromString("_index"),
+            PyUnicode_InternFromString("_data"), PyUnicode_InternFromString("_size"),
+            PyUnicode_InternFromString("_flag"), PyUnicode_InternFromString("_n_sparse")};
+        bool is_coo = index.size() == 1;
+        const nb::object parts[] = {
+            nb::borrow(layout),
+            index,
+            nb::steal(wrap(alias(values))),
+            nb::steal(size_object(size)),
+            nb::bool_(is_coalesced || (is_coo && values.size(0) < 2)),
+            nb::int_(is_coo ? as_tensor(index[0].ptr()).size(0) : 2),
+        };
+        for (size_t i = 0; i < std::size(parts); ++i)
+          if (PyObject_SetAttr(x.get(), names[i], parts[i].ptr())) throw nb::python_error();
+        return x;
+      },
+      "layout"_a, "index"_a, "values"_a, "size"_a, "is_coalesced"_a,
+      "A sparse tensor without history, over these very tensors.");
   seam::mark_state("as_subclass");
   def_method(
       "as_subclass",

@@ -73,8 +73,11 @@ void bind_sizes(nb::module_& m) {
       "stride",
       [](const Tensor& x, std::optional<int64_t> dim) -> nb::object {
         if (dim) return nb::int_(x.stride(own_dim("stride", x, *dim)));
-        nb::object size = nb::steal(size_object(x.strides()));
-        return nb::tuple(nb::list(size));
+        nb::object strides = nb::steal(PyTuple_New(x.dim()));
+        for (int64_t d = 0; strides.is_valid() && d < x.dim(); ++d)
+          PyTuple_SET_ITEM(strides.ptr(), d, PyLong_FromLongLong(x.strides()[d]));
+        if (!strides.is_valid()) throw nb::python_error();
+        return strides;
       },
       "dim"_or_none,
       R"(The distances of neighbours along each dimension in memory, in elements.

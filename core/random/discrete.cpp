@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "base/scratch.h"
 #include "random/fill.h"
 #include "random/sampling.h"
 
@@ -157,6 +158,19 @@ void largest_first(std::vector<std::pair<C, int64_t>>& keys, int64_t n_samples) 
   }
 }
 
+// What the first categories of each row have together.
+template <int n_rows, class T, class C>
+void accumulate(const T* weights, int64_t n_categories, C* cumulative) {
+  C sums[n_rows] = {};
+  for (int64_t j = 0; j < n_categories; ++j) {
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < n_rows; ++r) {
+      sums[r] += static_cast<C>(weights[r * n_categories + j]);
+      cumulative[r * n_categories + j] = sums[r];
+    }
+  }
+}
+
 }  // namespace
 
 // Inverts the cumulative distribution of each row.
@@ -164,21 +178,21 @@ template <class T>
 void sample_multinomial(int64_t* out, const T* weights, int64_t n_rows, int64_t n_categories,
                         int64_t n_samples, Generator& generator) {
   using C = Compute<T>;
-  std::vector<C> cumulative(n_rows * n_categories);
-  for (int64_t row = 0; row < n_rows; ++row) {
-    C* c = cumulative.data() + row * n_categories;
-    C sum = 0;
-    for (int64_t j = 0; j < n_categories; ++j) {
-      C weight = static_cast<C>(weights[row * n_categories + j]);
-      c[j] = sum += weight;
-    }
-    for (int64_t j = 0; j < n_categories; ++j) c[j] /= sum;
-    c[n_categories - 1] = 1;  // whatever rounding made of it
-  }
+  Scratch<C> cumulative(n_rows * n_categories);
+  // Four rows side by side: each sum waits for the one before it.
+  int64_t row = 0;
+  for (; row + 4 <= n_rows; row += 4)
+    accumulate<4>(weights + row * n_categories, n_categories,
+                  cumulative.data() + row * n_categories);
+  for (; row < n_rows; ++row)
+    accumulate<1>(weights + row * n_categories, n_categories,
+                  cumulative.data() + row * n_categories);
   fill(out, n_rows * n_samples, generator, [&](auto& source, int64_t i) {
-    const C* c = cumulative.data() + i / n_samples * n_categories;
+    const C *c = cumulative.data() + i / n_samples * n_categories, *last = c + n_categories - 1;
     double u = uniform_double(source);
-    return std::lower_bound(c, c + n_categories, u) - c;
+    // Shares of the sum, of which a search looks at few; that of the last is 1, whatever rounding
+    // would make of it.
+    return std::lower_bound(c, last, u, [sum = *last](C x, double u) { return x / sum < u; }) - c;
   });
 }
 

@@ -19,6 +19,9 @@ inline PhiloxBlock philox_4x32_10(uint64_t key, uint64_t counter_low, uint64_t c
   uint32_t c1 = static_cast<uint32_t>(counter_low >> 32);
   uint32_t c2 = static_cast<uint32_t>(counter_high);
   uint32_t c3 = static_cast<uint32_t>(counter_high >> 32);
+#ifdef __CUDACC_RTC__
+#pragma unroll
+#endif
   for (int round = 0; round < 10; ++round) {
     uint64_t product0 = uint64_t{0xD2511F53} * c0;
     uint64_t product1 = uint64_t{0xCD9E8D57} * c2;
@@ -33,21 +36,25 @@ inline PhiloxBlock philox_4x32_10(uint64_t key, uint64_t counter_low, uint64_t c
 }
 
 // The words that belong to one element of one call, in order. They depend on (seed, call, element)
-// and on nothing else: not on the number of elements, on threads or on the device. The counter
-// holds the call in its upper half, the element in the 48 low bits of its lower half, and above
-// them the block (of four words) that the element has come to.
+// and on nothing else: not on the number of elements, on threads or on the device. Four neighbours
+// share blocks: of each they have a word. So a thread that has all four computes as many blocks as
+// one element has words. The counter holds the call in its upper half, element / 4 in the 48 low
+// bits of its lower half, and above them the number of the block.
 class PhiloxStream {
  public:
   PhiloxStream(uint64_t seed, uint64_t call, int64_t element)
-      : seed_(seed), call_(call), counter_(static_cast<uint64_t>(element)) {}
+      : seed_(seed),
+        call_(call),
+        counter_(static_cast<uint64_t>(element) / 4),
+        lane_(static_cast<uint64_t>(element) % 4) {}
 
   uint32_t random() {
-    if (n_used_ == 4) {
-      block_ = philox_4x32_10(seed_, counter_, call_);
-      counter_ += uint64_t{1} << 48;
-      n_used_ = 0;
-    }
-    return block_.words[n_used_++];
+    PhiloxBlock block = philox_4x32_10(seed_, counter_, call_);
+    counter_ += uint64_t{1} << 48;
+    // Chosen, not indexed: what an index finds a GPU keeps in memory, not in registers.
+    uint32_t low = lane_ % 2 ? block.words[1] : block.words[0];
+    uint32_t high = lane_ % 2 ? block.words[3] : block.words[2];
+    return lane_ < 2 ? low : high;
   }
   uint64_t random64() {
     uint64_t high = random();
@@ -58,8 +65,7 @@ class PhiloxStream {
   uint64_t seed_;
   uint64_t call_;
   uint64_t counter_;
-  PhiloxBlock block_;
-  int n_used_ = 4;
+  uint64_t lane_;
 };
 
 }  // namespace facula

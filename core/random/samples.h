@@ -22,14 +22,17 @@ FACULA_ALWAYS_INLINE double uniform_double(Source& source) {
   return static_cast<double>(source.random64() & 0x1FFFFFFFFFFFFFu) * 0x1p-53;
 }
 
-// An element of a Philox call stands alone, so the second number of Box-Muller is not kept.
-FACULA_ALWAYS_INLINE double standard_normal(PhiloxStream& stream) {
+// Stream: PhiloxStream, or what gives its words. An element of a Philox call stands alone, so the
+// second number of Box-Muller is not kept.
+template <class Stream>
+FACULA_ALWAYS_INLINE double standard_normal(Stream& stream) {
   double radius = __builtin_sqrt(-2.0 * portable_log(1.0 - uniform_double(stream)));
   return radius * portable_sincos_turns(uniform_double(stream)).cos;
 }
 
 // log(1 - u) for a uniform u, of which exponential numbers are made.
-FACULA_ALWAYS_INLINE double log_of_complement(PhiloxStream&, double u) {
+template <class Stream>
+FACULA_ALWAYS_INLINE double log_of_complement(Stream&, double u) {
   return portable_log(1.0 - u);
 }
 
@@ -68,8 +71,8 @@ FACULA_ALWAYS_INLINE T uniform_sample(Source& source, const Affine<T>& affine) {
 }
 
 // One number of a Philox call, in float for all types but double: doubles are slow on many GPUs.
-template <class T>
-FACULA_ALWAYS_INLINE T philox_normal(PhiloxStream& stream, double mean, double std) {
+template <class T, class Stream>
+FACULA_ALWAYS_INLINE T philox_normal(Stream& stream, double mean, double std) {
   if constexpr (std::is_same_v<T, double>) return fused(standard_normal(stream), std, mean);
   float radius = __builtin_sqrtf(-2.0f * portable_log(1.0f - uniform_float(stream)));
   float theta = static_cast<float>(2.0 * kPi) * uniform_float(stream);

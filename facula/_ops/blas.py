@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -135,7 +136,12 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         )
     if input.dim() == other.dim() == 1:  # a matrix product also of vectors, as in PyTorch
         return into("inner", out, _core.mm(input.unsqueeze(0), other.unsqueeze(1)).reshape(()))
-    return into("inner", out, tensordot(input, other, ([-1], [-1])))
+    rows, columns = input.shape[:-1], other.shape[:-1]
+    left, right = (
+        x if x.dim() == 2 else x.reshape(math.prod(x.shape[:-1]), x.size(-1))
+        for x in (input, other)
+    )
+    return into("inner", out, _core.mm(left, right.t()).reshape(rows + columns))
 
 
 @operation(method=True)
@@ -333,9 +339,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 
 def cheapest_product(matrices: Sequence[Tensor]) -> Tensor:
     """The product of matrices that fit, multiplied in the cheapest order."""
-    if len(matrices) == 1:
-        return matrices[0]
-    splits = _cheapest_splits([m.size(0) for m in matrices] + [matrices[-1].size(1)])
+    if len(matrices) < 3:
+        return matrices[0] if len(matrices) == 1 else _core.mm(*matrices)
+    splits = _cheapest_splits((*[m.size(0) for m in matrices], matrices[-1].size(1)))
 
     def product(first: int, last: int) -> Tensor:
         if first == last:
@@ -346,7 +352,8 @@ def cheapest_product(matrices: Sequence[Tensor]) -> Tensor:
     return product(0, len(matrices) - 1)
 
 
-def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+@functools.lru_cache  # a program multiplies matrices of the same sizes again and again
+def _cheapest_splits(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     """Where to split each range of factors, by dynamic programming over their cost."""
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
@@ -354,12 +361,9 @@ def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     for length in range(2, n + 1):
         for i in range(n - length + 1):
             j = i + length - 1
-            options = {
-                k: cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1]
-                for k in range(i, j)
-            }
-            splits[i, j] = min(options, key=options.__getitem__)
-            cost[i, j] = options[splits[i, j]]
+            outer = sizes[i] * sizes[j + 1]
+            options = [(cost[i, k] + cost[k + 1, j] + outer * sizes[k + 1], k) for k in range(i, j)]
+            cost[i, j], splits[i, j] = min(options)
     return splits
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import builtins
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from facula import _core
 from facula._core import Tensor
-from facula._ops._arguments import type_name
 from facula._ops._mark import operation
 from facula._ops._out import into, named
-from facula._ops.shapes import unpacked
+from facula._ops.shapes import repeat_interleave, unpacked
 from facula._warnings import warn_user
 
 
@@ -49,7 +47,7 @@ def empty_permuted(
             f"empty_permuted: expected a place in memory for each of {n_dims} dimensions, got "
             f"{tuple(physical_layout)}."
         )
-    if set(physical_layout) != {*builtins.range(n_dims)}:
+    if sorted(physical_layout) != [*builtins.range(n_dims)]:
         raise RuntimeError(
             f"empty_permuted: expected each of the dimensions 0 to {n_dims - 1} once, got "
             f"{tuple(physical_layout)}."
@@ -57,7 +55,7 @@ def empty_permuted(
     strides, step = [0] * n_dims, 1
     for dim in reversed(physical_layout):
         strides[dim] = step
-        step *= max(size[dim], 1)
+        step *= size[dim] or 1
     return _core.empty_strided(
         size, strides, dtype=dtype, device=device, requires_grad=requires_grad
     )
@@ -241,10 +239,20 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             f"combinations: there are {n_rows} combinations of {r} elements of "
             f"{input.numel()}, too many for a tensor of all."
         )
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = [index for row in choose(builtins.range(input.numel()), r) for index in row]
-    index = _core.tensor(rows, dtype=_core.int64, device=input.device)
-    return input.index_select(0, index).reshape(-1, r)
+    # Each combination so far goes on with everything behind its last element (or from it on).
+    n, skipped = input.numel(), 0 if with_replacement else 1
+    last = _core.arange(n, device=input.device)
+    columns = [input]
+    for _ in builtins.range(r - 1):
+        first = last + skipped
+        counts = n - first
+        before = counts.cumsum(0) - counts
+        row = repeat_interleave(counts)
+        columns = [column.index_select(0, row) for column in columns]
+        last = (first - before).index_select(0, row)
+        last += _core.arange(last.numel(), device=input.device)
+        columns.append(input.index_select(0, last))
+    return _core.stack(columns, 1)
 
 
 @operation
@@ -269,13 +277,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
         blocks.append(t.reshape(1, -1) if t.dim() < 2 else t)
     if not blocks:
         return _core.empty(1, 0)
-    n_columns = sum(block.size(1) for block in blocks)
-    rows, start = [], 0
+    n_columns, start = sum(block.size(1) for block in blocks), 0
+    rows = []
     for block in blocks:
-        left = block.new_zeros(block.size(0), start)
-        right = block.new_zeros(block.size(0), n_columns - start - block.size(1))
-        rows.append(_core.cat([left, block, right], 1))
-        start += block.size(1)
+        end = start + block.size(1)
+        rows.append(_core.constant_pad_nd(block, (start, n_columns - end)))
+        start = end
     return named("BlockDiagBackward0", _core.cat(rows, 0))
 
 
@@ -356,28 +363,6 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
-def _triangle_indices(
-    name: str, row: int, col: int, offset: int, is_lower: bool, dtype: Any, device: Any
-) -> Tensor:
-    if row < 0 or col < 0:
-        raise RuntimeError(f"{name}: expected row and col >= 0, got {row} and {col}.")
-    if dtype is not None and not isinstance(dtype, (_core.dtype, type)):
-        raise TypeError(f"{name}: expected a dtype as dtype, got {type_name(dtype)}.")
-    wish: Any = _core.int64 if dtype is None else dtype
-    made = _core.empty(0, dtype=wish, device=device)
-    dtype = made.dtype
-    if dtype not in (_core.int32, _core.int64):
-        raise NotImplementedError(f"{name}: expected a dtype of int32 or int64, got {dtype}.")
-    if made.is_meta:
-        first = _core.arange(row, device="cpu") + offset
-        n_lower = int((first + is_lower).clamp(0, col).sum())
-        n = n_lower if is_lower else row * col - n_lower
-        return _core.empty((2, n), dtype=dtype, device=device)
-    distance = _core.arange(col, device=device) - _core.arange(row, device=device).unsqueeze(1)
-    mask = distance <= offset if is_lower else distance >= offset
-    return mask.argwhere().t().contiguous().to(dtype)
-
-
 @operation
 def tril_indices(
     row: int,
@@ -403,7 +388,7 @@ def tril_indices(
         tensor([[0, 1, 1],
                 [0, 0, 1]])
     """
-    return _triangle_indices("tril_indices", row, col, offset, True, dtype, device)
+    return _core._triangle_indices(row, col, offset, True, dtype, device)
 
 
 @operation
@@ -431,4 +416,4 @@ def triu_indices(
         tensor([[0, 0, 1],
                 [0, 1, 1]])
     """
-    return _triangle_indices("triu_indices", row, col, offset, False, dtype, device)
+    return _core._triangle_indices(row, col, offset, False, dtype, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._mark import operation
-from facula._ops.shapes import atleast_1d, atleast_2d, atleast_3d
+from facula._ops.shapes import atleast_2d, atleast_3d
 
 
 def _joined(name: str, tensors: Sequence[Tensor], dim: int, out: Tensor | None) -> Tensor:
@@ -30,7 +31,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         >>> facula.hstack((facula.tensor([1, 2]), facula.tensor([3])))
         tensor([1, 2, 3])
     """
-    rows = atleast_1d(tuple(tensors))
+    rows = [t.reshape(1) if t.dim() == 0 else t for t in tensors]
     return _joined("hstack", rows, 0 if rows and rows[0].dim() == 1 else 1, out)
 
 
@@ -47,7 +48,8 @@ def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
         tensor([[1, 2],
                 [3, 4]])
     """
-    return _joined("vstack", atleast_2d(tuple(tensors)), 0, out)
+    rows = [atleast_2d(t) if t.dim() < 2 else t for t in tensors]
+    return _joined("vstack", rows, 0, out)
 
 
 row_stack = vstack
@@ -104,10 +106,10 @@ def tensor_split(
         >>> facula.tensor_split(facula.arange(5), (1, 3))
         (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
-    if input.dim() == 0:
-        raise RuntimeError("tensor_split: a 0-d tensor cannot be split.")
-    size = input.size(dim)
-    sections: Any = indices_or_sections
+    return _split(input, indices_or_sections, dim)
+
+
+def _number_or_list(sections: Any) -> Any:
     if isinstance(sections, Tensor):
         if sections.dtype != _core.int64 or sections.dim() > 1:
             raise RuntimeError(
@@ -115,8 +117,16 @@ def tensor_split(
                 f"{sections.dtype} {tuple(sections.shape)}."
             )
         sections = sections.tolist()
-    if not isinstance(sections, int) and hasattr(sections, "__index__"):  # a number of NumPy's
-        sections = operator.index(sections)
+    # A number may be one of NumPy's.
+    return operator.index(sections) if hasattr(sections, "__index__") else sections
+
+
+def _split(input: Tensor, sections: Any, dim: int) -> tuple[Tensor, ...]:
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split: a 0-d tensor cannot be split.")
+    size = input.size(dim)
+    if not isinstance(sections, int):
+        sections = _number_or_list(sections)
     if isinstance(sections, int):
         if sections <= 0:
             raise RuntimeError(
@@ -125,15 +135,16 @@ def tensor_split(
         if sections >= 2**32:
             raise RuntimeError(f"tensor_split: {sections} parts are more than memory can hold.")
         small, n_larger = divmod(size, sections)
-        cuts = [i * small + min(i, n_larger) for i in range(1, sections)]
-    else:
-        cuts = list(sections)
+        start, parts = 0, []
+        for i in range(sections):
+            length = small + 1 if i < n_larger else small
+            parts.append(input.narrow(dim, start, length))
+            start += length
+        return tuple(parts)
     # A cut is understood as in Python's slices: negative from the end, beyond the end at it.
-    bounds = [slice(cut).indices(size)[1] for cut in cuts]
-    return tuple(
-        input.narrow(dim, start, max(stop - start, 0))
-        for start, stop in zip([0, *bounds], [*bounds, size], strict=True)
-    )
+    cuts = [slice(cut).indices(size)[1] for cut in sections]
+    bounds = itertools.pairwise([0, *cuts, size])
+    return tuple([input.narrow(dim, start, max(stop - start, 0)) for start, stop in bounds])
 
 
 def _even_split(
@@ -148,7 +159,7 @@ def _even_split(
             f"{name}: dimension {dim} of {tuple(input.shape)} does not divide into {sections} "
             "parts of equal size."
         )
-    return tensor_split(input, sections, dim)
+    return _split(input, sections, dim)
 
 
 @operation(method=True)

@@ -222,14 +222,20 @@ def _derivative(f: Tensor, spacing: Any, dim: int, edge_order: int) -> Tensor:
         is_inexact = f.is_floating_point() or f.is_complex()
         dtype = f.dtype if is_inexact else _core.get_default_dtype()
         steps = _core.full((), spacing, dtype=dtype, device=f.device).expand(shape)
-    slopes = (_without_first(f, dim) - f.narrow(dim, 0, n - 1)) / steps
-    first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, n - 2, 1)
+    first, last = (
+        (f.narrow(dim, i + 1, 1) - f.narrow(dim, i, 1)) / steps.narrow(dim, i, 1)
+        for i in (0, n - 2)
+    )
     if n == 2:
         return _core.cat([first, last], dim)
-    before, after = steps.narrow(dim, 0, n - 2), _without_first(steps, dim)
-    # The two slopes beside a point, each weighted by the length of the other's interval.
-    left, right = slopes.narrow(dim, 0, n - 2), _without_first(slopes, dim)
-    middle = (left * after + right * before) / (before + after)
+    if isinstance(spacing, Tensor):
+        # The two slopes beside a point, each weighted by the length of the other's interval.
+        slopes = (_without_first(f, dim) - f.narrow(dim, 0, n - 1)) / steps
+        left, right = slopes.narrow(dim, 0, n - 2), _without_first(slopes, dim)
+        before, after = steps.narrow(dim, 0, n - 2), _without_first(steps, dim)
+        middle = (left * after + right * before) / (before + after)
+    else:
+        middle = (f.narrow(dim, 2, n - 2) - f.narrow(dim, 0, n - 2)) / (2 * spacing)
     if edge_order == 2:
         first = _slope_at_edge(f, steps, dim, 0, 1)
         last = -_slope_at_edge(f, steps, dim, n - 1, -1)

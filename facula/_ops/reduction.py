@@ -96,6 +96,11 @@ def trapezoid(
         raise IndexError("trapezoid: expected y with at least one dimension.")
     if y.size(dim) == 0:
         return _core.zeros_like(y.detach().sum(dim), dtype=y.dtype)
+    if x is None and y.dtype != _core.bool:
+        # Every value belongs to two areas, those at the ends to one.
+        ends = y.select(dim, 0) + y.select(dim, -1)
+        area = (y.sum(dim) - ends * 0.5) * (1 if dx is None else dx)
+        return named("MulBackward1", area)
     return _areas("trapezoid", y, x, dx, dim).sum(dim)
 
 
@@ -255,9 +260,11 @@ def _quantile(
     # Where in the sorted lines the quantiles lie. NaN sorts last: the last place gives it.
     values, order = x.detach().sort(-1)
     last = x.size(-1) - 1
-    n_nan = values.isnan().sum(-1, True)
-    top = last - n_nan if name == "nanquantile" else last  # the rank of the largest number
-    is_nan = n_nan > last if name == "nanquantile" else n_nan > 0
+    if name == "nanquantile":
+        n_nan = values.isnan().sum(-1, True)
+        top, is_nan = last - n_nan, n_nan > last  # the rank of the largest number
+    else:
+        top, is_nan = last, values.narrow(-1, last, 1).isnan()
     rank = _core.where(is_nan, float(last), q.reshape(-1) * top).to(x.dtype)
     rounded = rank.detach()
     if interpolation in ("lower", "higher", "nearest"):
@@ -307,15 +314,17 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError(
             f"bincount: expected weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}."
         )
-    if weights is None:
-        counted = _core.ones((), dtype=_core.int64, device=input.device).expand_as(input)
-    else:
-        counted = weights if weights.dtype == _core.float32 else weights.double()
     index = input.to(_core.int64)
     least, largest = (int(end) for end in index.aminmax())
     if least < 0:
         raise RuntimeError(f"bincount: expected no negative number, got {least}.")
     length = max(largest + 1, minlength)
+    if weights is None and input.is_cuda:
+        return _core._count_numbers(index, length)
+    if weights is None:
+        counted = _core.ones((), dtype=_core.int64).expand_as(input)
+    else:
+        counted = weights if weights.dtype == _core.float32 else weights.double()
     result = _core.zeros(length, dtype=counted.dtype, device=input.device)
     return result.scatter_add_(0, index, counted.detach())
 
@@ -354,14 +363,7 @@ def histc(
     if x.dtype in (_core.float16, _core.bfloat16):
         x = x.float()  # in 16 bits, an element's place in the range is rounded past ends of bins
     # Counted in integers: 16-bit floats have no 2049 or 257.
-    if x.device.type == "cpu" and x.dtype in (_core.float32, _core.float64):
-        return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))
-    # The upper end belongs to the last interval; what lies outside is counted behind it.
-    place = ((x - low) * bins / (high - low)).to(_core.int64).clamp_max(bins - 1)
-    place = _core.where((x >= low) & (x <= high), place, bins)
-    counts = _core.zeros(bins + 1, dtype=_core.int64, device=input.device)
-    counts.scatter_add_(0, place, _core.ones_like(place))
-    return into("histc", out, counts[:bins].to(input.dtype))
+    return into("histc", out, _core._count_bins(x, bins, low, high).to(input.dtype))
 
 
 @operation(method=True)

@@ -232,11 +232,11 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     if not new:
         raise RuntimeError("unflatten: sizes must not be empty.")
     shape = list(input.shape)
-    known = math.prod(1 if size == -1 else size for size in new)
-    if -1 in new and known != 0:
-        new[new.index(-1)] = shape[dim] // known
-        known *= shape[dim] // known
-    if -1 in new or known != shape[dim]:
+    if -1 in new:
+        known = math.prod(size for size in new if size != -1)
+        if known != 0:
+            new[new.index(-1)] = shape[dim] // known
+    if -1 in new or math.prod(new) != shape[dim]:
         raise RuntimeError(
             f"unflatten: sizes {list(sizes)} do not multiply to {shape[dim]}, the size of "
             f"dimension {dim}."
@@ -376,9 +376,11 @@ def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor
     total = int(counts.sum())
     if output_size is not None and output_size != total:
         raise RuntimeError(f"{name}: output_size is {output_size}, but repeats add up to {total}.")
-    # Entry i owns the places before the running total of the counts.
-    places = _core.arange(total, device=counts.device)
-    return _core.bucketize(places, counts.cumsum(0), right=True)
+    # Entry i owns the places before the running total of the counts: as many entries lie before a
+    # place as totals up to it.
+    n_ending = _core.zeros(total + 1, dtype=_core.int64, device=counts.device)
+    ends = counts.cumsum(0)
+    return n_ending.index_add_(0, ends, _core.ones_like(ends))[:total].cumsum(0)
 
 
 @operation

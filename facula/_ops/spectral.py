@@ -260,7 +260,7 @@ def made_window(
         name: the operation, for errors.
         n_points: the length of the window.
         is_periodic: whether 1 is the position after the last point, not that of the last point.
-        formula: the weights at positions in double precision.
+        formula: the weights at positions in double precision, which it may overwrite.
         options: the arguments ``dtype``, ``device`` and ``requires_grad``.
         start: the position of the first point, in points.
         n_steps: the number of points from position 0 to position 1, where the ends are elsewhere.
@@ -274,8 +274,10 @@ def made_window(
         weights = _core.ones(n_points, dtype=dtype, device=options["device"])
     else:
         steps = n_steps or (n_points if is_periodic else n_points - 1)
-        points = _core.arange(n_points, dtype=_core.float64, device=options["device"]) + start
-        weights = formula(points / steps).to(dtype)
+        points = _core.arange(n_points, dtype=_core.float64, device=options["device"])
+        if start:
+            points += start
+        weights = formula(points.div_(steps)).to(dtype)
     return weights.requires_grad_() if options["requires_grad"] else weights
 
 
@@ -283,18 +285,20 @@ def cosine_sum(coefficients: Sequence[float]) -> Callable[[Tensor], Tensor]:
     """The formula of a sum of cosines of multiples, their signs in turn plus and minus."""
 
     def formula(positions: Tensor) -> Tensor:
-        turn = positions * (2 * math.pi)
-        weights = _core.zeros_like(turn)
-        for i, coefficient in enumerate(coefficients):
-            weights = weights + (-1) ** i * coefficient * (i * turn).cos()
-        return weights
+        weights: Tensor | None = None
+        for i, coefficient in enumerate(coefficients[1:], 1):
+            waves = (positions * (2 * math.pi * i)).cos_().mul_((-1) ** i * coefficient)
+            weights = waves if weights is None else weights.add_(waves)
+        if weights is None:
+            return _core.full_like(positions, coefficients[0])
+        return weights.add_(coefficients[0])
 
     return formula
 
 
 def triangle(positions: Tensor) -> Tensor:
     """The formula that goes straight from 0 up to 1 and back."""
-    return 1 - (2 * positions - 1).abs()
+    return positions.sub_(0.5).abs_().mul_(-2).add_(1)
 
 
 def kaiser(beta: float) -> Callable[[Tensor], Tensor]:

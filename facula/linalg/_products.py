@@ -127,32 +127,33 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     name = "linalg.multi_dot"
     if len(tensors) < 2:
         raise RuntimeError(f"{name}: expected at least 2 tensors, got {len(tensors)}.")
-    first, last = tensors[0], tensors[-1]
-    for i, tensor in enumerate(tensors):
-        if tensor.dim() != 2 and not (tensor.dim() == 1 and i in (0, len(tensors) - 1)):
+    matrices, dtype = list(tensors), tensors[0].dtype
+    shapes = [tensor.shape for tensor in tensors]
+    for i, (tensor, shape) in enumerate(zip(tensors, shapes, strict=True)):
+        if len(shape) != 2 and not (len(shape) == 1 and i in (0, len(tensors) - 1)):
             raise RuntimeError(
                 f"{name}: expected matrices, or a vector as the first and the last, got "
-                f"{tuple(tensor.shape)} at {i}."
+                f"{tuple(shape)} at {i}."
             )
-        if tensor.dtype != first.dtype:
+        if tensor.dtype != dtype:
             raise RuntimeError(
-                f"{name}: expected tensors of one dtype, got {first.dtype} and {tensor.dtype}."
+                f"{name}: expected tensors of one dtype, got {dtype} and {tensor.dtype}."
             )
-    matrices = list(tensors)
-    if first.dim() == 1:
-        matrices[0] = first.unsqueeze(0)
-    if last.dim() == 1:
-        matrices[-1] = last.unsqueeze(-1)
-    for i, (a, b) in enumerate(itertools.pairwise(matrices)):
-        if a.size(1) != b.size(0):
+    starts_with_vector, ends_with_vector = len(shapes[0]) == 1, len(shapes[-1]) == 1
+    if starts_with_vector:
+        matrices[0] = tensors[0].unsqueeze(0)
+    if ends_with_vector:
+        matrices[-1] = tensors[-1].unsqueeze(-1)
+    for i, (a, b) in enumerate(itertools.pairwise(shapes)):
+        if a[-1] != b[0]:
             raise RuntimeError(
-                f"{name}: tensors {i} and {i + 1} with shapes {tuple(a.shape)} and "
-                f"{tuple(b.shape)} cannot be multiplied."
+                f"{name}: tensors {i} and {i + 1} with shapes {tuple(a)} and {tuple(b)} cannot be "
+                "multiplied."
             )
     product = blas.cheapest_product(matrices)
-    if first.dim() == 1:
+    if starts_with_vector:
         product = product.squeeze(0)
-    if last.dim() == 1:
+    if ends_with_vector:
         product = product.squeeze(-1)
     return into(name, out, product)
 

@@ -29,7 +29,6 @@ from facula.sparse._tensor import (
     RULES,
     SparseTensor,
     become,
-    check_layout,
     functions_named,
     is_blocked,
     is_sparse,
@@ -179,9 +178,8 @@ def _to_coo(x: SparseTensor) -> SparseTensor:
     rows = (row * height).unsqueeze(1) + within // width
     columns = (column * width).unsqueeze(1) + within % width
     indices = facula.stack([rows.reshape(-1), columns.reshape(-1)])
-    _index.check_places(indices, x._size[:2])
     data = values(x).flatten(0, 2)
-    is_sorted = _index.is_rising(_index.places(indices, x._size[:2]))
+    is_sorted = _index.is_rising(_index.places(indices, x._size))
     return from_parts(COO, (indices,), data, x._size, is_sorted)
 
 
@@ -256,40 +254,13 @@ def sparse_mask(input: Tensor, mask: SparseTensor) -> SparseTensor:
     return from_grid(_derive.masked(blocks, grid(mask.detach())), mask._kind)  # type: ignore[arg-type]
 
 
-# ---- parts
-
-
-def _part(name: str, layout: _core.layout, i: int) -> None:
-    @_rule(name)
-    def part(input: SparseTensor) -> Tensor:
-        check_layout(name, input, layout)
-        return input._index[i].detach()
-
-
-for _i, (_row, _column) in enumerate(
-    [("crow_indices", "ccol_indices"), ("col_indices", "row_indices")]
-):
-    _part(_row, BSR, _i)
-    _part(_column, BSC, _i)
-
-
-@_rule("sparse_dim")
-def _sparse_dim(input: SparseTensor) -> int:
-    return 2
-
-
-@_rule("dense_dim")
-def _dense_dim(input: SparseTensor) -> int:
-    return input._data.dim() - 3
-
-
 # Rules that look at values and indices alone, whatever they stand for.
 _SHARED = """
-    values _nnz detach data clone copy_ to type_as float double half bfloat16 int long short char
+    detach data clone copy_ to type_as float double half bfloat16 int long short char
     byte bool cfloat cdouble cpu cuda neg neg_ negative negative_ __repr__ __format__ __deepcopy__
     __reduce_ex__ backward numpy __array__ __dlpack__ __dlpack_device__ is_contiguous is_pinned
     is_shared is_conj is_neg resolve_conj resolve_neg positive item __bool__ __float__ __int__
-    indices coalesce is_coalesced stride
+    coalesce stride
 """
 for _name in _SHARED.split():
     for _function in functions_named(_name):
@@ -488,7 +459,7 @@ def multiply(name: str, a: Tensor, b: Tensor) -> Tensor:
     blocks = grid(a.detach())  # type: ignore[arg-type]
     rows, columns, height, width = blocks._size
     indices = _index.indices_of(blocks)
-    _index.check_places(indices, (rows, columns))
+    _index.places(indices, (rows, columns))  # raises for what is outside
     row, column = indices
     factors = b.reshape(columns, width, b.shape[1]).index_select(0, column)
     products = facula.bmm(values(a), factors)

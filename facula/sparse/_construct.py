@@ -16,13 +16,13 @@ from facula.sparse._tensor import BSC, BSR, COO, CSC, CSR, SparseTensor, is_spar
 
 def _as_indices(name: str, given: Any, device: Any, *, keeps_int32: bool = False) -> Tensor:
     tensor = given if isinstance(given, Tensor) else facula.tensor(given)
+    dtype = tensor.dtype
     if is_sparse(tensor):
         raise RuntimeError(f"{name}: expected dense indices, got a sparse tensor.")
-    if tensor.is_complex() or tensor.dtype == facula.bool:
-        raise RuntimeError(f"{name}: expected integers as indices, got {tensor.dtype}.")
-    if keeps_int32 and tensor.dtype == facula.int32:
-        return tensor.detach().to(device)
-    return tensor.detach().to(device, facula.int64)
+    if dtype.is_complex or dtype == facula.bool:
+        raise RuntimeError(f"{name}: expected integers as indices, got {dtype}.")
+    keeps = keeps_int32 and dtype == facula.int32
+    return tensor.detach().to(device=device, dtype=dtype if keeps else facula.int64)
 
 
 def _as_values(given: Any, dtype: Any, device: Any) -> Tensor:
@@ -65,12 +65,12 @@ def coo(
     if size is None:
         size = _least_size(indices, values)
     if _is_checked(check_invariants):
-        _index.check_places(indices, size)
-        if is_coalesced and not _index.is_rising(_index.places(indices, size[: indices.size(0)])):
+        numbers = _index.places(indices, size)
+        if is_coalesced and not _index.is_rising(numbers):
             raise RuntimeError(
                 "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
             )
-    made = from_parts(COO, (indices,), values, tuple(size), bool(is_coalesced))
+    made = from_parts(COO, (indices,), values, size, bool(is_coalesced))
     return _finish(made, requires_grad)
 
 
@@ -84,29 +84,29 @@ def _least_size(indices: Tensor, values: Tensor) -> tuple[int, ...]:
 
 def check_coo(indices: Tensor, values: Tensor, size: Sequence[int] | None) -> None:
     """Raise unless shapes of indices, values and result fit each other."""
-    if indices.dim() != 2:
-        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
-    if values.dim() == 0:
+    columns, shape = tuple(indices.shape), tuple(values.shape)
+    if len(columns) != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(columns)}")
+    if len(shape) == 0:
         raise RuntimeError("values must have a dimension of length nnz, but got a number.")
-    if indices.size(1) != values.size(0):
+    if columns[1] != shape[0]:
         raise RuntimeError(
-            f"indices and values must have same nnz, but got nnz from indices: {indices.size(1)}, "
-            f"nnz from values: {values.size(0)}"
+            f"indices and values must have same nnz, but got nnz from indices: {columns[1]}, "
+            f"nnz from values: {shape[0]}"
         )
     if size is None:
         return
-    n, n_dense = indices.size(0), values.dim() - 1
+    n, n_dense = columns[0], len(shape) - 1
     if len(size) != n + n_dense:
         raise RuntimeError(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
             f"sparse_dim = {n}, dense_dim = {n_dense}"
         )
-    if min((*size, 0)) < 0:
+    if min(size, default=0) < 0:
         raise RuntimeError(f"expected sizes of at least 0, got {tuple(size)}.")
-    if tuple(values.shape[1:]) != tuple(size[n:]):
+    if n_dense > 0 and shape[1:] != tuple(size[n:]):
         raise RuntimeError(
-            f"values has incorrect size, expected {[values.size(0), *size[n:]]}, got "
-            f"{list(values.shape)}"
+            f"values has incorrect size, expected {[shape[0], *size[n:]]}, got {list(shape)}"
         )
 
 
@@ -156,9 +156,9 @@ def compressed(
             f"and blocks with elements, but got values of shape {list(values.shape)}"
         )
     block = tuple(values.shape[1:3]) if is_blocks else (1, 1)
-    rest = tuple(values.shape[3 if is_blocks else 1 :])
     is_rows = layout in (CSR, BSR)
     if size is None:
+        rest = tuple(values.shape[3 if is_blocks else 1 :])
         n_inner = int(plain.max()) + 1 if plain.numel() else 0
         n_outer = outer.numel() - 1
         n_rows, n_columns = (n_outer, n_inner) if is_rows else (n_inner, n_outer)
@@ -168,7 +168,7 @@ def compressed(
     check_compressed(by_line, outer, plain, values.flatten(1, 2) if is_blocks else values, counts)
     if _is_checked(check_invariants):
         check_compressed_places(by_line, outer, plain, counts)
-    return _finish(from_parts(layout, (outer, plain), values, tuple(size)), requires_grad)
+    return _finish(from_parts(layout, (outer, plain), values, size), requires_grad)
 
 
 def _in_blocks(size: Sequence[int], block: tuple[int, ...]) -> tuple[int, ...]:
@@ -186,31 +186,32 @@ def check_compressed(
 ) -> None:
     """Raise unless shapes of indices, values and result fit each other."""
     first, second = _NAMES[layout]
-    if outer.dim() != 1 or plain.dim() != 1 or values.dim() < 1:
+    n_starts, n_places, shape = outer.numel(), plain.numel(), tuple(values.shape)
+    if outer.dim() != 1 or plain.dim() != 1 or len(shape) < 1:
         raise RuntimeError(
             f"{first} and {second} must be vectors and values have their length first, got shapes "
-            f"{list(outer.shape)}, {list(plain.shape)} and {list(values.shape)}."
+            f"{list(outer.shape)}, {list(plain.shape)} and {list(shape)}."
         )
-    if len(size) != 2 + values.dim() - 1 or min((*size, 0)) < 0:
+    if len(size) != 1 + len(shape) or min(size) < 0:
         raise RuntimeError(
             f"size: expected two sizes and those of the values behind their first dimension, got "
-            f"{tuple(size)} for values of shape {list(values.shape)}."
+            f"{tuple(size)} for values of shape {list(shape)}."
         )
     n_outer = size[0] if layout is CSR else size[1]
-    if outer.numel() != n_outer + 1:
+    if n_starts != n_outer + 1:
         raise RuntimeError(
             f"{first}.shape[-1] must be equal to the number of "
             f"{'rows' if layout is CSR else 'columns'} + 1 (i.e., {n_outer + 1}), but got "
-            f"{outer.numel()}"
+            f"{n_starts}"
         )
-    if plain.numel() != values.size(0):
+    if n_places != shape[0]:
         raise RuntimeError(
-            f"{second}.shape[-1] must be equal to nnz ({values.size(0)}) as defined by "
-            f"values.shape[0], but got {plain.numel()}"
+            f"{second}.shape[-1] must be equal to nnz ({shape[0]}) as defined by "
+            f"values.shape[0], but got {n_places}"
         )
-    if tuple(values.shape[1:]) != tuple(size[2:]):
+    if shape[1:] != tuple(size[2:]):
         raise RuntimeError(
-            f"values must have the shape (nnz, *{list(size[2:])}), got {list(values.shape)}"
+            f"values must have the shape (nnz, *{list(size[2:])}), got {list(shape)}"
         )
 
 

@@ -10,7 +10,7 @@ import facula
 from facula import _core, _utils
 from facula._core import Size, Tensor
 from facula.autograd._backward import backward as run_backward
-from facula.sparse import _derive, _index
+from facula.sparse import _derive
 from facula.sparse._derive import coalesced, linear, unchanged, with_values
 from facula.sparse._tensor import (
     BSC,
@@ -25,6 +25,7 @@ from facula.sparse._tensor import (
     check_layout,
     is_sparse,
     make,
+    part,
     rule,
     unsupported,
 )
@@ -32,25 +33,26 @@ from facula.sparse._tensor import (
 # ---- parts
 
 
-@rule("indices")
+@part("indices")
 def indices(input: SparseTensor) -> Tensor:
-    check_layout("indices", input, COO)
-    _check_coalesced("indices", input)
+    if input._kind is not COO:
+        check_layout("indices", input, COO)
+    if not input._flag:
+        raise _not_coalesced("indices")
     return input._index[0].detach()
 
 
-@rule("values")
+@part("values")
 def values(input: SparseTensor) -> Tensor:
-    if input._kind is COO:
-        _check_coalesced("values", input)
+    if not input._flag and input._kind is COO:
+        raise _not_coalesced("values")
     return _derive.values(input)
 
 
-def _check_coalesced(name: str, x: SparseTensor) -> None:
-    if not x._flag:
-        raise RuntimeError(
-            f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first"
-        )
+def _not_coalesced(name: str) -> RuntimeError:
+    return RuntimeError(
+        f"Cannot get {name} on an uncoalesced tensor, please call .coalesce() first"
+    )
 
 
 @rule("_indices")
@@ -67,14 +69,15 @@ def _values(input: SparseTensor) -> Tensor:
     return input._data.detach()
 
 
-@rule("_nnz")
+@part("_nnz")
 def _nnz(input: SparseTensor) -> int:
     return len(input._data)
 
 
-@rule("is_coalesced")
+@part("is_coalesced")
 def is_coalesced(input: SparseTensor) -> bool:
-    check_layout("is_coalesced", input, COO)
+    if input._kind is not COO:
+        check_layout("is_coalesced", input, COO)
     return input._flag
 
 
@@ -91,28 +94,29 @@ def coalesce(input: SparseTensor) -> SparseTensor:
     return coalesced(input)
 
 
-@rule("sparse_dim")
+@part("sparse_dim")
 def sparse_dim(input: SparseTensor) -> int:
-    return _index.n_sparse(input)
+    return input._n_sparse
 
 
-@rule("dense_dim")
+@part("dense_dim")
 def dense_dim(input: SparseTensor) -> int:
-    return input._data.dim() - 1
+    return len(input._size) - input._n_sparse
 
 
-def _compressed_part(name: str, layout: _core.layout, i: int) -> None:
-    @rule(name)
-    def part(input: SparseTensor) -> Tensor:
-        check_layout(name, input, layout)
+def _compressed_part(name: str, layouts: tuple[_core.layout, ...], i: int) -> None:
+    @part(name)
+    def index(input: SparseTensor) -> Tensor:
+        if input._kind not in layouts:
+            check_layout(name, input, *layouts)
         return input._index[i].detach()
 
 
 for _i, (_row, _column) in enumerate(
     [("crow_indices", "ccol_indices"), ("col_indices", "row_indices")]
 ):
-    _compressed_part(_row, CSR, _i)
-    _compressed_part(_column, CSC, _i)
+    _compressed_part(_row, (CSR, BSR), _i)
+    _compressed_part(_column, (CSC, BSC), _i)
 
 
 # ---- layouts
@@ -353,13 +357,13 @@ def zeros_like(
     dtype, device = dtype or input.dtype, device or input.device
     if layout is _core.strided:
         return facula.zeros(input._size, dtype=dtype, device=device, requires_grad=requires_grad)
-    made = empty(layout or input._kind, input._size, _index.n_sparse(input), dtype, device)
+    made = empty(layout or input._kind, input._size, input._n_sparse, dtype, device)
     return made.requires_grad_(requires_grad)
 
 
 @rule("zero_")
 def zero_(input: SparseTensor) -> SparseTensor:
-    n = _index.n_sparse(input)
+    n = input._n_sparse
     return become(input, empty(input._kind, input._size, n, input.dtype, input.device))
 
 
@@ -367,7 +371,7 @@ def zero_(input: SparseTensor) -> SparseTensor:
 def sparse_resize_(input: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
     check_layout("sparse_resize_", input, COO)
     _check_resize("sparse_resize_", size, sparse_dim, dense_dim)
-    before, n = tuple(input._size), _index.n_sparse(input)
+    before, n = tuple(input._size), input._n_sparse
     if input._data.size(0) == 0:
         return sparse_resize_and_clear_(input, size, sparse_dim, dense_dim)
     is_larger = all(new >= old for new, old in zip(size, before, strict=False))

@@ -18,7 +18,7 @@ from facula import _core
 from facula._core import Tensor
 from facula.autograd.function import Function
 from facula.sparse import _index
-from facula.sparse._tensor import BSC, BSR, COO, SparseTensor, is_sparse, make, requires_grad
+from facula.sparse._tensor import BSC, BSR, COO, CSC, SparseTensor, is_sparse, make, requires_grad
 
 
 def named(name: str, base: type[Function]) -> type[Function]:
@@ -26,6 +26,20 @@ def named(name: str, base: type[Function]) -> type[Function]:
     made: Any = type(name, (base,), {})
     made._ctx_type.__name__ = f"{name}Backward0"
     return made  # type: ignore[no-any-return]
+
+
+class _NoNode:
+    """What ``forward`` writes to where nothing is recorded."""
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        pass
+
+
+def run(function: type[Function], *args: Any) -> Any:
+    """The function, as one of the graph where its arguments have a history."""
+    if _core._is_recorded(*args):
+        return function.apply(*args)
+    return function.forward(_NoNode(), *args)
 
 
 class _FromParts(Function):
@@ -60,8 +74,10 @@ def from_parts(
     is_coalesced: bool = False,
 ) -> SparseTensor:
     """A sparse tensor of these values, through which gradients reach them."""
+    if not _core._is_recorded(data):
+        return make(layout, index, data, size, is_coalesced)
     function = _from_coo if layout is COO else _from_compressed
-    made: SparseTensor = function.apply(data, layout, tuple(index), tuple(size), is_coalesced)
+    made: SparseTensor = function.apply(data, layout, tuple(index), size, is_coalesced)
     return made
 
 
@@ -88,6 +104,8 @@ _values = named("Values", _Values)
 
 def values(x: SparseTensor) -> Tensor:
     """The values of a coalesced or compressed tensor, with its history."""
+    if not _core._is_recorded(x):
+        return x._data.detach()
     result: Tensor = _values.apply(x)
     return result
 
@@ -98,7 +116,6 @@ def values_at(x: Tensor, indices: Tensor) -> Tensor:
     sizes = tuple(x.shape[:n])
     numbers = _index.places(indices, sizes)
     if not is_sparse(x):
-        _index.check_places(indices, sizes)
         return x.reshape(math.prod(sizes), *x.shape[n:]).index_select(0, numbers)
     x = coalesced(to_coo(x))
     own = _index.indices_of(x)
@@ -174,7 +191,6 @@ def to_coo(x: SparseTensor) -> SparseTensor:
 
     def there(x: SparseTensor) -> SparseTensor:
         indices, sizes = _index.indices_of(x), _index.sparse_sizes(x)
-        _index.check_places(indices, sizes)
         is_sorted = _index.is_rising(_index.places(indices, sizes))
         return make(COO, (indices,), x._data, x._size, is_sorted)
 
@@ -197,8 +213,6 @@ def to_compressed(x: SparseTensor, layout: _core.layout) -> SparseTensor:
         indices, data = _index.indices_of(x), x._data
         if not x._flag:
             indices, data = _index.add_up(indices, data, _index.sparse_sizes(x))
-        else:
-            _index.check_places(indices, _index.sparse_sizes(x))
         index, data = _index.compressed(layout, indices, data, x._size)
         return make(layout, index, data, x._size)
 
@@ -209,20 +223,20 @@ def to_compressed(x: SparseTensor, layout: _core.layout) -> SparseTensor:
 
 def from_dense(x: Tensor, layout: _core.layout, sparse_dim: int | None = None) -> SparseTensor:
     """The elements of a dense tensor that are not zero."""
-    n = x.dim() if sparse_dim is None else sparse_dim
+    size, n = x.shape, x.dim() if sparse_dim is None else sparse_dim
 
     def there(x: Tensor) -> SparseTensor:
-        is_kept = x != 0
-        if n < x.dim():
-            is_kept = is_kept.flatten(n).any(-1)
-        indices = (
-            is_kept.nonzero().t().contiguous() if n else x.new_zeros((0, 1), dtype=facula.int64)
-        )
-        sizes = x.shape[:n]
-        data = x.reshape(math.prod(sizes), *x.shape[n:])
-        data = data.index_select(0, _index.places(indices, sizes))
-        made = make(COO, (indices,), data, x.shape, True)
-        return made if layout is COO else to_compressed(made, layout)
+        is_kept = x if n == x.dim() else (x != 0).any(tuple(range(n, x.dim())))
+        if layout is CSC:
+            x, is_kept = x.transpose(0, 1), is_kept.transpose(0, 1)
+        # In memory nonzero() has a list for each dimension already.
+        indices = is_kept.nonzero().t() if n else x.new_zeros((0, 1), dtype=facula.int64)
+        data = x.reshape(math.prod(x.shape[:n]), *x.shape[n:])
+        data = data.index_select(0, _index.places(indices, x.shape))
+        if layout is COO:
+            return make(COO, (indices,), data, size, True)
+        starts = _index.starts_of(indices[0], x.shape[0])
+        return make(layout, (starts, indices[1]), data, size)
 
     name = {COO: "ToSparse", _core.sparse_csr: "ToSparseCsr"}.get(layout, "ToSparseCsc")
     result: SparseTensor = linear(name, x, there, to_dense)
@@ -242,11 +256,7 @@ def to_dense(x: Any, masked_grad: bool | None = None) -> Tensor:
         return x  # type: ignore[no-any-return]
 
     def there(x: SparseTensor) -> Tensor:
-        sizes = _index.sparse_sizes(x)
-        indices = _index.indices_of(x)
-        _index.check_places(indices, sizes)
-        rows = _index.add_rows(math.prod(sizes), _index.places(indices, sizes), x._data)
-        return rows.reshape(tuple(x._size))
+        return _core._scatter_places(_index.indices_of(x), x._data, x._size)
 
     layout = x._kind
 

@@ -22,17 +22,15 @@ def wrap_dim(name: str, dim: int, n_dims: int) -> int:
     return dim % n
 
 
+# The number of each index among all of a tensor of these sizes, row by row. It raises for indices
+# outside of the sizes, which were not compared when they were given.
+places = _core._places
+is_rising = _core._is_rising
+
+
 def strides(sizes: Sequence[int]) -> list[int]:
     """The distance of neighbours along each dimension of a contiguous tensor."""
     return [math.prod(sizes[d + 1 :]) for d in range(len(sizes))]
-
-
-def places(indices: Tensor, sizes: Sequence[int]) -> Tensor:
-    """The number of each index among all of a tensor of these sizes, row by row."""
-    result = facula.zeros(indices.size(1), dtype=facula.int64, device=indices.device)
-    for row, stride in zip(indices, strides(sizes), strict=True):
-        result = result + row * stride
-    return result
 
 
 def indices_of_places(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -46,26 +44,6 @@ def indices_of_places(numbers: Tensor, sizes: Sequence[int]) -> Tensor:
     return facula.stack(rows)
 
 
-def is_rising(numbers: Tensor) -> bool:
-    """Whether the numbers are sorted, each once."""
-    return bool((numbers[1:] > numbers[:-1]).all()) if numbers.numel() > 1 else True
-
-
-def check_places(indices: Tensor, sizes: Sequence[int]) -> None:
-    """Raise for indices outside of the sizes, which were not compared when they were given."""
-    if indices.size(1) == 0:
-        return
-    for dim, row in enumerate(indices):
-        low, high = int(row.min()), int(row.max())
-        if low < 0:
-            raise RuntimeError(f"found negative index {low} for dim {dim}")
-        if high >= sizes[dim]:
-            raise RuntimeError(
-                f"size is inconsistent with indices: for dim {dim}, size is {sizes[dim]} but found "
-                f"index {high}"
-            )
-
-
 def add_rows(n_rows: int, where: Tensor, values: Tensor) -> Tensor:
     """Zeros with ``values[i]`` added to row ``where[i]``."""
     shape = (n_rows, *values.shape[1:])
@@ -77,7 +55,6 @@ def add_rows(n_rows: int, where: Tensor, values: Tensor) -> Tensor:
 
 def add_up(indices: Tensor, values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Indices sorted, each once, with the sums of their values."""
-    check_places(indices, sizes)
     numbers = places(indices, sizes)
     if is_rising(numbers):
         return indices, values
@@ -124,25 +101,19 @@ def indices_of(x: SparseTensor) -> Tensor:
 
 def sparse_sizes(x: SparseTensor) -> tuple[int, ...]:
     """The sizes of the dimensions that are indexed; the others are those of the values."""
-    return tuple(x._size[: n_sparse(x)])
-
-
-def n_sparse(x: SparseTensor) -> int:
-    """The number of dimensions that are indexed."""
-    return x._index[0].size(0) if x._kind is COO else 2
+    return tuple(x._size[: x._n_sparse])
 
 
 def compressed(
     layout: _core.layout, indices: Tensor, values: Tensor, size: Sequence[int]
 ) -> tuple[tuple[Tensor, Tensor], Tensor]:
     """Compressed and plain indices, and the values in their order, of COO indices, each once."""
-    outer, inner = (indices[0], indices[1]) if layout is CSR else (indices[1], indices[0])
-    n_outer, n_inner = (size[0], size[1]) if layout is CSR else (size[1], size[0])
-    numbers = outer * n_inner + inner
+    lines, sizes = (indices, size) if layout is CSR else (indices.flip(0), (size[1], size[0]))
+    numbers = places(lines, sizes)
     if not is_rising(numbers):
         order = numbers.argsort()
-        outer, inner, values = outer[order], inner[order], values.index_select(0, order)
-    return (starts_of(outer, n_outer), inner), values
+        lines, values = lines.index_select(1, order), values.index_select(0, order)
+    return (starts_of(lines[0], sizes[0]), lines[1]), values
 
 
 def found(numbers: Tensor, sorted_numbers: Tensor) -> tuple[Tensor, Tensor]:

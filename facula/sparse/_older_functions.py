@@ -55,7 +55,7 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
         tensor([[1.],
                 [1.]])
     """
-    return _core.mm(input, mat2) if not input.is_sparse else input @ mat2
+    return _core.mm(input, mat2)
 
 
 dsmm = spmm

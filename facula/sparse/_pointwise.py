@@ -179,7 +179,7 @@ _add_to_dense = _derive.named("Add", _AddToDense)
 
 def _add_in_place(dense: Tensor, x: SparseTensor, alpha: Any) -> Tensor:
     indices = _index.indices_of(x)
-    _index.check_places(indices, _index.sparse_sizes(x))
+    _index.places(indices, x._size)  # raises for what is outside
     data = x._data.to(dense.dtype)
     if dense.dtype == facula.bool:
         return dense.logical_or_(_derive.to_dense(x.detach()))
@@ -194,7 +194,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     check_no_out("add", {"out": out})
     if is_sparse(input) and is_sparse(other):
         _check_same_form("add", input, other)
-        return _add.apply(input, other, alpha)  # type: ignore[no-any-return]
+        return _derive.run(_add, input, other, alpha)  # type: ignore[no-any-return]
     if is_sparse(input):
         if not isinstance(other, Tensor) or input._kind is COO:
             raise RuntimeError(
@@ -203,7 +203,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
             )
         return add(other if alpha == 1 else other * alpha, input)
     _check_addend("add", input, other)
-    return _add_to_dense.apply(input, other, alpha)  # type: ignore[no-any-return]
+    return _derive.run(_add_to_dense, input, other, alpha)  # type: ignore[no-any-return]
 
 
 def _check_addend(name: str, dense: Any, x: SparseTensor) -> None:
@@ -227,10 +227,10 @@ def _check_same_form(name: str, a: SparseTensor, b: SparseTensor) -> None:
             f"{name}: expected sizes of 'self' and 'other' to match, but {list(a._size)} != "
             f"{list(b._size)}"
         )
-    if _index.n_sparse(a) != _index.n_sparse(b):
+    if a._n_sparse != b._n_sparse:
         raise RuntimeError(
             f"{name}: expected 'self' and 'other' to have same density, but 'self' has "
-            f"{_index.n_sparse(a)} sparse dimensions while 'other' has {_index.n_sparse(b)} sparse "
+            f"{a._n_sparse} sparse dimensions while 'other' has {b._n_sparse} sparse "
             "dimensions"
         )
 
@@ -347,7 +347,7 @@ def _mul_sparse(x: SparseTensor, other: Any, *, is_swapped: bool) -> Tensor:
     elif other.dim() == 0:
         return applied(x, lambda data: data * other)
     pair = (other, x) if is_swapped else (x, other)
-    return _mul.apply(*pair)  # type: ignore[no-any-return]
+    return _derive.run(_mul, *pair)  # type: ignore[no-any-return]
 
 
 @rule("mul_", "multiply_")

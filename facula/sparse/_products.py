@@ -24,16 +24,17 @@ from facula.sparse._tensor import (
 
 
 def _check_product(name: str, a: Tensor, b: Tensor) -> None:
-    if a.dim() != 2 or b.dim() not in (1, 2):
+    left, right = a.shape, b.shape
+    if len(left) != 2 or len(right) not in (1, 2):
         raise RuntimeError(
-            f"{name}: expected a matrix and a matrix or vector, got {a.dim()}D and {b.dim()}D "
-            "tensors."
+            f"{name}: expected a matrix and a matrix or vector, got {len(left)}D and "
+            f"{len(right)}D tensors."
         )
-    if a.shape[1] != b.shape[0]:
+    if left[1] != right[0]:
         raise RuntimeError(
             f"{name}: mat1 and mat2 shapes cannot be multiplied "
-            f"({'x'.join(map(str, a.shape))} and {'x'.join(map(str, b.shape))}): expected dim 0 "
-            f"size {a.shape[1]}, got {b.shape[0]}."
+            f"({'x'.join(map(str, left))} and {'x'.join(map(str, right))}): expected dim 0 "
+            f"size {left[1]}, got {right[0]}."
         )
     if a.dtype != b.dtype:
         raise RuntimeError(
@@ -43,10 +44,10 @@ def _check_product(name: str, a: Tensor, b: Tensor) -> None:
 
 
 def _check_matrix(name: str, x: SparseTensor) -> None:
-    if _index.n_sparse(x) != 2 or x._data.dim() != 1:
+    if x._n_sparse != 2 or x._data.dim() != 1:
         raise RuntimeError(
             f"{name}: expected a sparse matrix, with two sparse dimensions and no dense ones, got "
-            f"one of shape {tuple(x._size)} with {_index.n_sparse(x)} sparse dimensions."
+            f"one of shape {tuple(x._size)} with {x._n_sparse} sparse dimensions."
         )
 
 
@@ -69,7 +70,7 @@ def _rows(x: SparseTensor, *, is_transposed: bool) -> tuple[Tensor, Tensor, Tens
 
 def _sorted_rows(x: SparseTensor, is_transposed: bool) -> tuple[Tensor, Tensor, Tensor | None]:
     indices = _index.indices_of(x)
-    _index.check_places(indices, _index.sparse_sizes(x))
+    _index.places(indices, x._size)  # raises for what is outside
     rows, columns = indices.flip(0) if is_transposed else indices
     order = None
     if not bool((rows[1:] >= rows[:-1]).all()):
@@ -103,7 +104,7 @@ class _Mm(Function):
             pair = (dense.conj(), grad) if ctx.is_transposed else (grad, dense.conj())
             of_x = sampled(distinct(x), *pair) if cls.is_masked else pair[0] @ pair[1].t()
         if ctx.needs_input_grad[1]:
-            of_dense = _mm.apply(x.conj(), grad, not ctx.is_transposed)
+            of_dense = _derive.run(_mm, x.conj(), grad, not ctx.is_transposed)
         return of_x, of_dense, None
 
 
@@ -135,7 +136,7 @@ class _Bmm(Function):
         x, dense = ctx.saved_tensors
         return (
             facula.bmm(grad, dense.conj().transpose(1, 2)) if ctx.needs_input_grad[0] else None,
-            _bmm.apply(x.transpose(1, 2).conj(), grad) if ctx.needs_input_grad[1] else None,
+            _derive.run(_bmm, x.transpose(1, 2).conj(), grad) if ctx.needs_input_grad[1] else None,
         )
 
 
@@ -161,15 +162,15 @@ class _Dots(Function):
         p = ctx.pattern
         weights = _derive.from_parts(p._kind, p._index, grad, p._size, p._flag)
         return (
-            _mm.apply(weights, b.conj(), False) if ctx.needs_input_grad[0] else None,
-            _mm.apply(weights, a.conj(), True) if ctx.needs_input_grad[1] else None,
+            _derive.run(_mm, weights, b.conj(), False) if ctx.needs_input_grad[0] else None,
+            _derive.run(_mm, weights, a.conj(), True) if ctx.needs_input_grad[1] else None,
             None,
         )
 
 
 def sampled(pattern: SparseTensor, a: Tensor, b: Tensor) -> SparseTensor:
     """``a @ b.T`` at the places of a matrix."""
-    data = _Dots.apply(a, b, pattern.detach())
+    data = _derive.run(_Dots, a, b, pattern.detach())
     return _derive.from_parts(pattern._kind, pattern._index, data, pattern._size, pattern._flag)
 
 
@@ -202,15 +203,16 @@ def multiply(name: str, a: Tensor, b: Tensor, *, is_masked: bool = False) -> Ten
         from facula.sparse import _blocks
 
         return _blocks.multiply(name, a, b)
-    for x in (a, b):
-        if is_sparse(x):
-            _check_matrix(name, x)
-    if is_sparse(a) and is_sparse(b):
-        return _times_sparse(a, b)
+    if is_sparse(a):
+        _check_matrix(name, a)
+    if is_sparse(b):
+        _check_matrix(name, b)
+        if is_sparse(a):
+            return _times_sparse(a, b)
     function = _masked_mm if is_masked else _mm
     if is_sparse(a):
-        return function.apply(a, b, False)  # type: ignore[no-any-return]
-    return function.apply(b, a.t(), True).t()  # type: ignore[no-any-return]
+        return _derive.run(function, a, b, False)  # type: ignore[no-any-return]
+    return _derive.run(function, b, a.t(), True).t()  # type: ignore[no-any-return]
 
 
 @rule("mm")
@@ -281,7 +283,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any 
 def bmm(input: SparseTensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     if not is_sparse(input) or is_sparse(mat2) or out is not None:
         raise unsupported("bmm of these layouts", input, mat2)
-    if input._kind is not COO or _index.n_sparse(input) != 3 or mat2.dim() != 3:
+    if input._kind is not COO or input._n_sparse != 3 or mat2.dim() != 3:
         raise RuntimeError(
             "bmm: expected a sparse COO tensor with three sparse dimensions and a dense tensor of "
             f"three, got shapes {tuple(input._size)} and {tuple(mat2.shape)}."
@@ -291,7 +293,7 @@ def bmm(input: SparseTensor, mat2: Tensor, *, out: Any = None) -> Tensor:
         raise RuntimeError(
             f"bmm: expected a second factor of shape ({n}, {inner}, *), got {tuple(mat2.shape)}."
         )
-    return _bmm.apply(input, mat2)  # type: ignore[no-any-return]
+    return _derive.run(_bmm, input, mat2)  # type: ignore[no-any-return]
 
 
 @rule("linear")

@@ -29,7 +29,7 @@ def sum_of(x: SparseTensor, dim: Any, dtype: Any, keepdim: bool = False) -> Tens
     """The sum over dimensions, sparse while a sparse dimension is left."""
     dims = _dims("sum", x, dim)
     x = coalesced(x if dtype is None else x.to(dtype))  # type: ignore[arg-type]
-    n = _index.n_sparse(x)
+    n = x._n_sparse
     data = values(x)
     in_values = [d - n + 1 for d in dims if d >= n]
     if in_values:
@@ -107,7 +107,7 @@ def softmax_of(name: str, x: Any, dim: int, dtype: Any, *, is_log: bool) -> Spar
     if not x.dtype.is_floating_point:
         raise RuntimeError(f"{name}: expected a floating-point tensor, got {x.dtype}.")
     dim = _index.wrap_dim(name, dim, len(x._size))
-    n = _index.n_sparse(x)
+    n = x._n_sparse
     data = values(x)
     if dim >= n:
         function = facula.log_softmax if is_log else facula.softmax

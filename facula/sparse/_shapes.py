@@ -31,7 +31,7 @@ def _permuted(name: str, x: Any, dims: Sequence[int]) -> Any:
 
     def there(x: SparseTensor) -> SparseTensor:
         size = [x._size[d] for d in dims]
-        n = _index.n_sparse(x)
+        n = x._n_sparse
         in_values = [0, *(d - n + 1 for d in dims[n:])]
         data = x._data.permute(in_values)
         if x._kind is not COO:
@@ -53,7 +53,7 @@ def permute(input: SparseTensor, *dims: Any) -> SparseTensor:
         raise RuntimeError(
             f"permute: expected all {len(input._size)} dimensions once, got {tuple(given)}."
         )
-    n = _index.n_sparse(input)
+    n = input._n_sparse
     if any(d >= n for d in order[:n]):
         raise RuntimeError(
             "permute(sparse_coo): transpositions between sparse and dense dimensions are not "
@@ -69,7 +69,7 @@ def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
 
 def _swapped(name: str, x: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     d0, d1 = (_index.wrap_dim("transpose", d, len(x._size)) for d in (dim0, dim1))
-    n = _index.n_sparse(x)
+    n = x._n_sparse
     if (d0 < n) != (d1 < n):
         raise RuntimeError(
             f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {n}, d0: {d0},"
@@ -121,7 +121,7 @@ def select(input: SparseTensor, dim: int, index: int) -> Tensor:
     x = to_coo(input)
     dim = _index.wrap_dim("select", dim, len(x._size))
     at = _check_index("select", int(index), dim, x._size[dim])
-    n = _index.n_sparse(x)
+    n = x._n_sparse
     if dim >= n:
         x = coalesced(x)
         return with_values(x, _derive.values(x).select(dim - n + 1, at))
@@ -179,7 +179,7 @@ def index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     if input._kind is not COO:
         raise unsupported("index_select", input)
     dim = _index.wrap_dim("index_select", dim, len(input._size))
-    n, size = _index.n_sparse(input), list(input._size)
+    n, size = input._n_sparse, list(input._size)
     if index.dim() > 1 or index.dtype not in (facula.int64, facula.int32):
         raise RuntimeError(
             "index_select: expected a vector of indices of dtype int64 or int32, got "
@@ -238,7 +238,7 @@ def narrow(input: SparseTensor, dim: int, start: int, length: int) -> SparseTens
             f"narrow: start ({start}) + length ({length}) exceeds dimension size "
             f"({input._size[dim]})."
         )
-    n, size = _index.n_sparse(input), list(input._size)
+    n, size = input._n_sparse, list(input._size)
     if dim >= n:
         x = coalesced(input)
         return with_values(x, _derive.values(x).narrow(dim - n + 1, start, length))
@@ -308,7 +308,7 @@ def unsqueeze(input: SparseTensor, dim: int) -> SparseTensor:
     if input._kind is not COO:
         raise unsupported("unsqueeze", input)
     dim = _index.wrap_dim("unsqueeze", dim, len(input._size) + 1)
-    n = _index.n_sparse(input)
+    n = input._n_sparse
     size = [*input._size[:dim], 1, *input._size[dim:]]
 
     def there(x: SparseTensor) -> SparseTensor:
@@ -335,7 +335,7 @@ def squeeze(input: SparseTensor, dim: Any = None) -> SparseTensor:
 
 
 def _without(x: SparseTensor, dim: int) -> SparseTensor:
-    n = _index.n_sparse(x)
+    n = x._n_sparse
     size = [*x._size[:dim], *x._size[dim + 1 :]]
 
     def there(x: SparseTensor) -> SparseTensor:
@@ -372,7 +372,7 @@ class _Cat(Function):
         dtype = xs[0].dtype
         for x in xs:
             dtype = facula.promote_types(dtype, x.dtype)
-        size, n = list(xs[0]._size), _index.n_sparse(xs[0])
+        size, n = list(xs[0]._size), xs[0]._n_sparse
         size[dim] = sum(ctx.lengths)
         start, indices, values = 0, [], []
         for x in xs:
@@ -418,12 +418,12 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None) -> SparseTensor:
     rest = [*first._size[:dim], *first._size[dim + 1 :]]
     for position, x in enumerate(tensors):
         own = [*x._size[:dim], *x._size[dim + 1 :]]
-        if _index.n_sparse(x) != _index.n_sparse(first) or own != rest:
+        if x._n_sparse != first._n_sparse or own != rest:
             raise RuntimeError(
                 f"Concatenating sparse tensors, but tensor {position} of shape {tuple(x._size)} "
                 f"does not fit the first one, of shape {tuple(first._size)}."
             )
-    return _cat.apply(dim, *tensors)  # type: ignore[no-any-return]
+    return _derive.run(_cat, dim, *tensors)  # type: ignore[no-any-return]
 
 
 @rule("stack")

@@ -1,9 +1,9 @@
 """The sparse tensor: index tensors and values, as an object of a subclass of ``Tensor``.
 
 To the core such an object has a shape, a dtype, a device and a history, and memory that nothing
-reads. Every operation on it arrives at ``__torch_function__``, which looks up the rule of the
-operation; one without a rule is refused, or, if it is composed in Python, tried with the rules of
-its parts. See ``core/tensor/sparse.h`` for the other side.
+reads. The core calls the rule of every operation that it takes part in; one without a rule is
+refused, or, if it is composed in Python, tried with the rules of its parts. See
+``core/tensor/sparse.h`` and ``core/bind/sparse.h`` for the other side.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, TypeGuard, TypeVar
 import facula
 from facula import _core
 from facula._core import Size, Tensor
-from facula.autograd.grad_mode import no_grad
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 
@@ -32,9 +31,10 @@ LAYOUT_NAMES = {
 # NumPy's names of arguments.
 _USUAL_NAMES = {"axis": "dim", "keepdims": "keepdim", "self": "input"}
 
-RULES: dict[Callable[..., Any], Callable[..., Any]] = {}
+# What concerns shape, dtype and history alone has None: it is done as for every tensor.
+RULES: dict[Callable[..., Any], Callable[..., Any] | None] = {}
 # Those of operations that a tensor of blocks takes part in, see _blocks.py.
-BLOCK_RULES: dict[Callable[..., Any], Callable[..., Any]] = {}
+BLOCK_RULES: dict[Callable[..., Any], Callable[..., Any] | None] = {}
 
 
 class SparseTensor(Tensor):
@@ -45,11 +45,15 @@ class SparseTensor(Tensor):
     In the layouts of blocks each value is a block, and indices count blocks.
     """
 
+    # Made faster, and found faster, than entries of a dict, which the object has for all else.
+    __slots__ = ("_data", "_flag", "_index", "_kind", "_n_sparse", "_size")
+
     _kind: _core.layout
     _index: tuple[Tensor, ...]
     _data: Tensor
     _size: Size
     _flag: bool  # whether indices of a COO tensor are sorted, each once
+    _n_sparse: int  # how many dimensions are indexed
 
     # Looked up on the class, these do not enter as operations.
     layout = property(lambda self: self._kind)
@@ -69,20 +73,7 @@ class SparseTensor(Tensor):
     ) -> Any:
         if not all(issubclass(kind, Tensor) for kind in types):
             return NotImplemented
-        named = {_USUAL_NAMES.get(name, name): value for name, value in (kwargs or {}).items()}
-        has_blocks = any(is_blocked(x) for x in _tensors((args, tuple(named.values()))))
-        rule = (BLOCK_RULES if has_blocks else RULES).get(func)
-        if rule is None:
-            if isinstance(func, _core._Operation):
-                return func.__wrapped__(*args, **named)
-            raise unsupported(_name_of(func), *args, *named.values())
-        try:
-            return rule(*args, **named)
-        except AttributeError as error:
-            if error.name not in SparseTensor.__annotations__:
-                raise
-            # A dense tensor where the rule has a sparse one: the sparse one is somewhere else.
-            raise unsupported(_name_of(func), *args, *named.values()) from None
+        return _core._call_sparse_rule(func, args, kwargs or {})
 
     def as_subclass(self, cls: Any) -> Any:
         if cls is not SparseTensor:
@@ -90,7 +81,20 @@ class SparseTensor(Tensor):
         return self.detach()
 
 
-_core._set_sparse_type(SparseTensor)
+def _do_otherwise(
+    func: Callable[..., Any],
+    error: AttributeError | None,
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Any:
+    """What comes of an operation without a rule, or of one whose rule raised the error."""
+    if error is not None and error.name not in SparseTensor.__annotations__:
+        raise error
+    # A dense tensor where the rule has a sparse one: the sparse one is somewhere else.
+    raise unsupported(_name_of(func), *args, *named.values())
+
+
+_core._set_sparse_type(SparseTensor, RULES, BLOCK_RULES, (BSR, BSC), _USUAL_NAMES, _do_otherwise)
 
 
 def make(
@@ -101,18 +105,8 @@ def make(
     is_coalesced: bool = False,
 ) -> SparseTensor:
     """A sparse tensor without history, over these very tensors."""
-    is_number = values.is_floating_point() or values.is_complex()
-    with no_grad():
-        # Nothing reads it; if something ever did, NaN would tell.
-        element = _core.full(
-            (), float("nan") if is_number else 0, dtype=values.dtype, device=values.device
-        )
-        memory = element.expand(tuple(size))
-    made: SparseTensor = _core._make_subclass(SparseTensor, memory)  # type: ignore[assignment]
-    made._kind, made._index, made._data = layout, tuple(index), values.detach()
-    made._size = Size(size)
-    made._flag = is_coalesced or (layout is COO and values.size(0) < 2)
-    return made
+    made = _core._make_sparse(layout, tuple(index), values, size, is_coalesced)
+    return made  # type: ignore[return-value]
 
 
 def is_sparse(x: Any) -> TypeGuard[SparseTensor]:
@@ -137,7 +131,7 @@ def become(x: SparseTensor, other: SparseTensor) -> SparseTensor:
             Tensor.data.__set__(x, Tensor.detach(other))  # type: ignore[attr-defined]
         Tensor._bump_version(x)
     x._kind, x._index, x._data = other._kind, other._index, other._data
-    x._size, x._flag = other._size, other._flag
+    x._size, x._flag, x._n_sparse = other._size, other._flag, other._n_sparse
     return x
 
 
@@ -179,7 +173,7 @@ def functions_named(name: str) -> Iterator[Callable[..., Any]]:
 
 
 def rule(
-    *names: str, rules: dict[Callable[..., Any], Callable[..., Any]] = RULES
+    *names: str, rules: dict[Callable[..., Any], Callable[..., Any] | None] = RULES
 ) -> Callable[[_Rule], _Rule]:
     """Make the function the rule of the operations of these names."""
 
@@ -192,15 +186,20 @@ def rule(
     return register
 
 
-def _pass(func: Callable[..., Any]) -> Callable[..., Any]:
-    def as_dense(*args: Any, **kwargs: Any) -> Any:
-        with _core._DisableTorchFunction():
-            return func(*args, **kwargs)
+def part(name: str) -> Callable[[_Rule], _Rule]:
+    """Make the function the rule of a question about parts, for all layouts.
 
-    return as_dense
+    It is a method of the class as well: there it costs no more than any method, as it does not
+    enter as an operation.
+    """
+
+    def register(function: _Rule) -> _Rule:
+        setattr(SparseTensor, name, function)
+        return rule(name)(rule(name, rules=BLOCK_RULES)(function))
+
+    return register
 
 
-# What concerns shape, dtype and history alone is done as for every tensor.
 _ABOUT_NO_ELEMENTS = (
     "size shape ndim dim ndimension numel nelement storage_offset dtype device itemsize "
     "is_nested is_mkldnn is_mps is_xpu is_xla is_ipu is_mtia is_maia is_vulkan "
@@ -211,11 +210,11 @@ _ABOUT_NO_ELEMENTS = (
 )
 for _name in _ABOUT_NO_ELEMENTS.split():
     for _function in functions_named(_name):
-        RULES[_function] = BLOCK_RULES[_function] = _pass(_function)
+        RULES[_function] = BLOCK_RULES[_function] = None
 for _name in ("requires_grad", "grad", "volatile"):
     _property = inspect.getattr_static(Tensor, _name)
     for _function in (_property.__set__, _property.__delete__):
-        RULES[_function] = BLOCK_RULES[_function] = _pass(_function)
+        RULES[_function] = BLOCK_RULES[_function] = None
 
 
 def requires_grad(x: Any) -> bool:

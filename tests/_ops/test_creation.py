@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import facula
-from check_op import check_op
+from check_op import check_op, check_threads
 
 SOME = ["float32", "float64"]
 
@@ -116,3 +116,30 @@ def test_triangle_indices_agree_with_numpy(shape, offset):
     assert lower.tolist() == [i.tolist() for i in np.tril_indices(rows, offset, columns)]
     upper = facula.triu_indices(rows, columns, offset)
     assert upper.tolist() == [i.tolist() for i in np.triu_indices(rows, offset, columns)]
+
+
+def test_triangle_indices_of_int32_of_many_rows_and_of_offsets_outside():
+    for shape, offset in (((3, 40000), 0), ((40000, 3), -39990), ((300, 301), 2)):
+        found = facula.tril_indices(*shape, offset, dtype=facula.int32)
+        assert found.dtype == facula.int32
+        np.testing.assert_array_equal(found.numpy(), np.tril_indices(shape[0], offset, shape[1]))
+        found = facula.triu_indices(*shape, offset)
+        np.testing.assert_array_equal(found.numpy(), np.triu_indices(shape[0], offset, shape[1]))
+    for offset in (2**63 - 1, -(2**63)):
+        n = 6 if offset > 0 else 0
+        assert facula.tril_indices(2, 3, offset).shape == (2, n)
+        assert facula.triu_indices(2, 3, offset).shape == (2, 6 - n)
+    assert facula.tril_indices(2**40, 3, -(2**40)).shape == (2, 0)
+
+
+def test_triangle_indices_are_the_same_for_any_number_of_threads():
+    check_threads(lambda: facula.tril_indices(300, 400, 7), lambda: facula.triu_indices(400, 300))
+
+
+def test_triangle_indices_refuse_sizes_and_dtypes():
+    with pytest.raises(RuntimeError, match=r"tril_indices: expected row and col >= 0, got -1 and"):
+        facula.tril_indices(-1, 2)
+    with pytest.raises(
+        NotImplementedError, match=r"triu_indices: .* int32 or int64, got .*float32"
+    ):
+        facula.triu_indices(2, 2, dtype=facula.float32)

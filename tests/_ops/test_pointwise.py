@@ -48,6 +48,15 @@ def test_frexp_agrees_with_numpy(dtype):
     assert (mantissa.dtype, exponent.dtype) == (x.dtype, facula.int32)
 
 
+def test_frexp_of_float32_knows_its_denormal_numbers():
+    x = np.array([1e-45, -3e-40, 1.2e-38, 3e38] * 9, np.float32)
+    for given in (facula.from_numpy(x), facula.from_numpy(np.repeat(x, 2))[::2]):
+        mantissa, exponent = facula.frexp(given)
+        expected, powers = np.frexp(x)
+        np.testing.assert_array_equal(mantissa.numpy(), expected)
+        np.testing.assert_array_equal(exponent.numpy(), powers)
+
+
 def test_frexp_differentiates_the_mantissa():
     x = facula.tensor([6.0, -0.25], dtype=facula.float64, requires_grad=True)
     facula.frexp(x).mantissa.sum().backward()

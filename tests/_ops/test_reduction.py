@@ -191,3 +191,24 @@ def test_the_gradient_of_a_quantile_goes_to_its_two_neighbours():
     assert y.item() == 1.75
     (grad,) = facula.autograd.grad(y, x)
     assert grad.tolist() == [0, 0, 0.25, 0.75, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex64"])
+@pytest.mark.parametrize("dx", [None, 0.5, -2])
+def test_trapezoids_of_one_width_agree_with_numpy(dtype, dx):
+    a = np.random.default_rng(0).integers(-9, 9, (5, 1)).astype(dtype)
+    for n in (1, 2, 3, 1000):
+        values = np.tile(a, n) * np.arange(n).astype(dtype)
+        found = facula.trapezoid(facula.tensor(values), dx=dx)
+        width = 1 if dx is None else dx
+        ends = (values[:, 0] + values[:, -1]) / 2
+        np.testing.assert_allclose(found.numpy(), (values.sum(1) - ends) * width, rtol=1e-5)
+
+
+def test_trapezoids_of_one_width_have_gradients():
+    check_op(
+        lambda x: facula.trapezoid(x, dx=2),
+        lambda a: (a.sum(-1) - (a[..., 0] + a[..., -1]) / 2) * 2,
+        [(3, 4)],
+        dtypes=["float64"],
+    )

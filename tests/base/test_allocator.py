@@ -55,6 +55,13 @@ def test_a_loop_over_many_sizes_gets_no_fresh_pages():
 
 
 @is_plain
+def test_of_equal_blocks_the_one_freed_last_is_used_again():
+    several = [block(3) for _ in range(6)]
+    del several[1], several[2], several[3]
+    assert len({block(3).data_ptr() for _ in range(5)}) == 1
+
+
+@is_plain
 def test_what_is_kept_hardly_raises_the_peak():
     code = f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"
     command = [sys.executable, "-c", code]

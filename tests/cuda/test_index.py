@@ -100,6 +100,31 @@ def test_sums_at_repeated_places_agree(dtype, n):
     )
 
 
+@pytest.mark.parametrize("n", [33, 1025, 4095, 4096, 4097])
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 70000])
+def test_sums_of_lines_around_a_tile_agree(n, size):
+    at, source = places(size, n, 3), facula.randn(n, 3)
+    assert_agrees(lambda z, i, s: z.scatter_add(0, i, s), facula.randn(size, 3), at, source)
+    lines = at.t().contiguous(), source.t()
+    assert_agrees(lambda z, i, s: z.scatter_add(1, i, s), facula.randn(3, size), *lines)
+    assert_agrees(lambda z, i, s: z.scatter(1, i, s), facula.randn(3, size), *lines)
+
+
+@pytest.mark.parametrize("width", [255, 256, 1023, 1025, 2500])
+def test_sums_of_wide_rows_agree(width):
+    x, at, source = facula.randn(7, width), places(7, 90), facula.randn(90, width)
+    assert_agrees(lambda z, i, s: z.index_add(0, i, s), x, at, source)
+    assert_agrees(lambda z, i, s: z.index_put((i,), s, accumulate=True), x, at, source)
+    assert_agrees(lambda z, i, s: z.t().index_add(1, i, s.t()), x, at, source)
+    stack = facula.randn(2, 5, width)
+    assert_agrees(
+        lambda z, i, s: z.index_put((None, i % 5), s[None], accumulate=True),
+        stack,
+        at,
+        source,
+    )
+
+
 @pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
 @pytest.mark.parametrize("n", [5, 3000])
 def test_every_reduction_of_scatter_agrees(reduce, n):
@@ -220,6 +245,15 @@ def test_bins_and_searches_agree():
     assert_agrees(lambda t: facula.histc(t, 13, -2, 2), x)
     assert_agrees(lambda t: facula.bincount(t), places(17, 1000))
     assert_agrees(lambda t: facula.bincount(t, t.to(facula.float64), 30), places(17, 1000))
+    assert_agrees(lambda t: facula.bincount(t.to(facula.int16)), places(5, 9000)[::2])
+    assert_agrees(lambda t: facula.bincount(t, minlength=5000), places(4097, 1000))
+    assert_agrees(lambda t: facula.bincount(t), places(4096, 20000))
+    assert_agrees(lambda t: facula.histc(t, 7), x[:0])
+    for dtype in (facula.float16, facula.bfloat16, facula.float32, facula.float64):
+        some = facula.cat([facula.randn(9000), facula.tensor([-2.0, 2.0, float("nan")])]).to(dtype)
+        for bins in (1, 100, 5000):
+            assert_agrees(lambda t, b=bins: facula.histc(t, b, -2, 2), some)
+        assert_agrees(lambda t: facula.histc(t, 10), some[:-1])
     edges = facula.tensor([-1.0, 0.0, 0.0, 0.5], dtype=facula.float64)
     assert_agrees(lambda t, e: facula.bucketize(t, e), x, edges)
     rows = facula.randn(4, 9).sort(-1).values
@@ -229,7 +263,18 @@ def test_bins_and_searches_agree():
             rows,
             facula.randn(4, 30),
         )
-    assert_agrees(lambda t: facula.nn.functional.one_hot(t), places(9, 5, 2))
+    one_hot = facula.nn.functional.one_hot
+    assert_agrees(lambda t: one_hot(t), places(9, 5, 2))
+    assert_agrees(lambda t: one_hot(t, 11), places(9, 2, 5).t())
+    assert_agrees(lambda t: one_hot(t[0], 1000), places(9, 1))
+    assert_agrees(lambda t: one_hot(t[:0], 3), places(9, 1))
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_classes_that_do_not_exist_are_raised_when_the_gpu_is_waited_for(wrong):
+    y = facula.nn.functional.one_hot(facula.tensor([1, wrong], device="cuda"), 4)
+    with pytest.raises(RuntimeError, match=f"one_hot.*{wrong}"):
+        y.sum().item()
 
 
 def test_tensors_of_two_devices_are_refused_where_they_would_be_searched():

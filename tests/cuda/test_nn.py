@@ -173,6 +173,18 @@ def test_cross_entropy(reduction, options):
     )
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("name", [name for table, name in facula._core._rows() if table == "loss"])
+def test_losses_by_element(name, reduction):
+    loss = getattr(F, name)
+    x, target = random(5, 12).sigmoid(), random(5, 12, seed=1).sigmoid().detach()
+    for to in (target, target[:, ::2].repeat(1, 2), target.t().contiguous().t()):
+        check(lambda x, to: loss(x, to.detach(), reduction=reduction) + 0 * to.sum(), x, to)
+    y = loss(x.cuda().requires_grad_(), target.cuda(), reduction=reduction)
+    (to_input,) = [node for node, _ in y.grad_fn.next_functions if node]
+    assert to_input.name().endswith("AccumulateGrad")  # nothing between the loss and its input
+
+
 def test_cross_entropy_of_images():
     target = facula.tensor(np.random.default_rng(0).integers(0, 5, (2, 3, 4)))
     check(lambda x, t: F.cross_entropy(x, t), random(2, 5, 3, 4), target)

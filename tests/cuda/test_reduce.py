@@ -60,6 +60,8 @@ def test_max_and_min_give_values_and_places():
     assert_agrees(lambda t: tuple(t.min(0)), x)
     nan = facula.tensor([[1.0, float("nan"), 3.0], [2.0, 5.0, 5.0]])
     assert_agrees(lambda t: tuple(t.max(1)), nan)
+    many = facula.arange(5000) % 97  # equal ones, which different threads come to
+    assert_agrees(lambda t: (t.argmax(), t.argmin(), *t.reshape(5, 1000).max(1)), many)
 
 
 def test_norms_agree():
@@ -72,6 +74,9 @@ def test_variance_agrees():
     x = facula.randn(50, 40)
     assert_agrees(lambda t: t.var(0), x)
     assert_agrees(lambda t: t.std(), x)
+    far = 1000 + facula.randn(3, 4100, dtype=facula.float64)
+    assert_agrees(lambda t: (*facula.var_mean(t, 1), t.var()), far)
+    assert_agrees(lambda t: t.var(1), far.float())
 
 
 def test_a_sum_has_the_same_bits_in_every_run():

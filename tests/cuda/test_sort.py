@@ -33,11 +33,48 @@ def test_every_dtype_is_sorted_with_equal_elements_in_order(dtype):
     assert_agrees(lambda t: tuple(t.sort(0)), x)
 
 
-@pytest.mark.parametrize("n", [1, 2, 33, 2047, 2048, 2049, 100000])
+# Around a warp, the lines that a block sorts in shared memory, and the tiles of longer ones.
+LENGTHS = [1, 2, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 8193, 100000]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_long_lines_of_every_dtype_are_sorted_with_equal_elements_in_order(dtype):
+    x = repeated(dtype, 2, 5000)
+    for descending in (False, True):
+        assert_agrees(lambda t, d=descending: tuple(t.sort(1, descending=d)), x)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
 def test_lines_of_any_length_are_sorted(n):
     x = facula.randn(n)
     assert_agrees(lambda t: tuple(t.sort()), x)
     assert_agrees(lambda t: tuple(t.reshape(1, n).expand(3, n).sort(1, descending=True)), x)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_lines_with_nan_and_zeros_of_both_signs_keep_their_order(n):
+    numbers = facula.tensor([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), -float("inf")])
+    x = numbers[facula.randint(0, 7, (3, n))]
+    for descending in (False, True):
+        values, places = x.cuda().sort(1, descending=descending)
+        expected, expected_places = x.sort(1, descending=descending)
+        assert facula.equal(places.cpu(), expected_places)
+        assert facula.equal(values.cpu().view(facula.int32), expected.view(facula.int32))
+
+
+@pytest.mark.parametrize("n", [1000, 3000, 9000])
+@pytest.mark.parametrize("low, high", [(5, 6), (-3, 3), (0, 70000), (-(2**62), 2**62)])
+def test_integers_of_few_and_many_digits_are_sorted(n, low, high):
+    # Digits that all keys of a line share are left out: of each line others.
+    x = facula.stack([facula.randint(low, high, (n,)), facula.arange(n), facula.full((n,), 7)])
+    assert_agrees(lambda t: tuple(t.sort(1)), x)
+    assert_agrees(lambda t: tuple(t.topk(9, 1)), x)
+
+
+def test_the_lines_of_a_block_are_kept_apart():
+    for shape in ((1000, 1), (600, 3), (100, 32), (37, 100), (3, 513)):
+        assert_agrees(lambda t: tuple(t.sort(1)), repeated(facula.int32, *shape))
+        assert_agrees(lambda t: tuple(t.topk(1, 1)), facula.randn(*shape))
 
 
 def test_many_lines_are_sorted():
@@ -61,6 +98,7 @@ def test_the_largest_and_smallest_agree():
         for largest in (False, True):
             assert_agrees(lambda t, k=k, b=largest: tuple(t.topk(k, 1, largest=b)), x)
     assert_agrees(lambda t: tuple(t.topk(3, 0)), x)
+    assert_agrees(lambda t: tuple(t.topk(11, 1)), repeated(facula.float32, 2, 6000))
 
 
 def test_ranks_agree():

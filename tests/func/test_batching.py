@@ -468,10 +468,14 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
 
 
 # Seen only inside of operations that have a rule themselves, or derivatives of sparse tensors.
-INNER = {"_check_out", "_count_bins", "_csr_dots", "_ctc_loss", "_into_out", "_resize_out"}
+INNER = {
+    "_check_out", "_count_bins", "_count_numbers", "_csr_dots", "_ctc_loss", "_into_out",
+    "_is_rising", "_places", "_resize_out", "_scatter_places",
+}  # fmt: skip
 # They compute nothing with the elements of a tensor.
 STATE = {
-    "_gradient_edge", "_one_example", "_post_accumulate_hooks", "_reaches_others", "_tensor_hooks",
+    "_gradient_edge", "_is_plain", "_one_example", "_post_accumulate_hooks", "_reaches_others",
+    "_tensor_hooks",
     "_disabled_torch_dispatch_impl", "as_subclass", "set_rng_state",
 }  # fmt: skip
 

@@ -154,3 +154,37 @@ def test_tensors_are_inverted_and_solved_for():
     assert_near(L.tensorsolve(a, b), np.linalg.tensorsolve(a.numpy(), b.numpy()))
     moved = a.permute(2, 0, 1, 3)
     assert_near(L.tensorsolve(moved, b, dims=(0, 3)), L.tensorsolve(a, b))
+
+
+@pytest.mark.parametrize("n", [1, 5, 70])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("left", [False, True])
+def test_a_triangle_by_rows_is_solved_as_one_by_columns(n, dtype, upper, left):
+    rng = np.random.default_rng(n)
+    a = rng.uniform(-1, 1, (2, n, n)) / n + np.eye(n)
+    if dtype.startswith("complex"):
+        a = a + 1j * rng.uniform(-1, 1, (2, n, n)) / n
+    triangle = np.triu(a) if upper else np.tril(a)
+    b = rng.uniform(-1, 1, (2, n, 3) if left else (2, 3, n))
+    rows = facula.tensor(a).to(getattr(facula, dtype))
+    columns = rows.mT.contiguous().mT
+    given = facula.tensor(b).to(rows.dtype)
+    inverse = np.linalg.inv(triangle)
+    expected = inverse @ b if left else b @ inverse
+    tolerance = 1e-4 if dtype in ("float32", "complex64") else 1e-10
+    for matrix in (rows, columns, rows[:, ::1, :], rows.expand(2, n, n)):
+        x = facula.linalg.solve_triangular(matrix, given, upper=upper, left=left)
+        assert np.allclose(x.numpy(), expected, atol=tolerance)
+    if left:
+        hermitian = (
+            triangle.conj().swapaxes(1, 2) @ triangle
+            if upper
+            else triangle @ triangle.conj().swapaxes(1, 2)
+        )
+        for matrix in (rows, columns):
+            assert np.allclose(
+                facula.cholesky_solve(given, matrix, upper).numpy(),
+                np.linalg.inv(hermitian) @ b,
+                atol=tolerance,
+            )

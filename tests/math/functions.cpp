@@ -8,6 +8,8 @@
 
 #include "cpu/vec.h"
 #include "math/activations.h"
+#include "math/arithmetic.h"
+#include "math/bessel.h"
 
 namespace math = facula::math;
 using facula::BFloat16;
@@ -73,6 +75,30 @@ R reference_i0(R x) {
 }
 
 template <class R>
+R reference_i1(R x) {
+  R a = std::fabs(x);
+  if (a > 800) return std::isnan(x) ? x : std::copysign(std::numeric_limits<R>::infinity(), x);
+  R term = x / 2, sum = term;
+  for (int k = 1; k < 2000 && std::fabs(term) > std::fabs(sum) * 1e-22L; ++k) {
+    term *= (a / 2 / k) * (a / 2 / (k + 1));
+    sum += term;
+  }
+  return std::isnan(x) ? x : sum + 0;  // zeros are positive
+}
+
+// Of the C library, for double and long double; at infinity and below zero as PyTorch.
+#define REFERENCE_BESSEL(name, outside)                                                          \
+  double reference_##name(double x) { return std::isfinite(x) && !(outside) ? ::name(x) : NAN; } \
+  long double reference_##name(long double x) {                                                  \
+    return std::isfinite(x) && !(outside) ? ::name##l(x) : NAN;                                  \
+  }
+REFERENCE_BESSEL(j0, false)
+REFERENCE_BESSEL(j1, false)
+REFERENCE_BESSEL(y0, x < 0)
+REFERENCE_BESSEL(y1, x < 0)
+#undef REFERENCE_BESSEL
+
+template <class R>
 R reference_softplus(R x) {
   return std::fmax(x, R(0)) + std::log1p(std::exp(-std::fabs(x))) + (std::isnan(x) ? x : 0);
 }
@@ -130,6 +156,11 @@ R reference_gelu_tanh(R x) {
   F(lgamma, std::lgamma(x))                    \
   F(digamma, reference_digamma(x))             \
   F(i0, reference_i0(x))                       \
+  F(i1, reference_i1(x))                       \
+  F(bessel_j0, reference_j0(x))                \
+  F(bessel_j1, reference_j1(x))                \
+  F(bessel_y0, reference_y0(x))                \
+  F(bessel_y1, reference_y1(x))                \
   F(sigmoid, 1 / (1 + std::exp(-x)))           \
   F(silu, x / (1 + std::exp(-x)))              \
   F(softplus, reference_softplus(x))           \

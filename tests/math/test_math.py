@@ -45,12 +45,14 @@ CPU_FEATURES = {
 
 UNARY = """
     exp exp2 expm1 log log2 log10 log1p logit sqrt rsqrt sin cos tan sinc asin acos atan
-    sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma digamma i0
+    sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma digamma i0 i1
+    bessel_j0 bessel_j1 bessel_y0 bessel_y1
     sigmoid silu softplus logsigmoid mish gelu gelu_tanh floor ceil trunc round abs
 """.split()  # noqa: SIM905
 BINARY = ["pow", "atan2", "min", "max"]
 # The special functions, and products of several rounded factors.
 FOUR_UNITS = {"sinc", "erfc", "erfinv", "lgamma", "digamma", "i0"}
+FOUR_UNITS |= {"bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"}
 FOUR_UNITS |= {"silu", "mish", "gelu", "gelu_tanh"}
 
 # Results smaller than this are compared in units of this: there the absolute error is what counts.
@@ -65,11 +67,14 @@ FLOORS = {
     ("gelu", "f64"): 0.125,
     ("gelu_tanh", "f32"): 0.125,
     ("gelu_tanh", "f64"): 0.125,
-    # Close to its zeros.
+    # Close to its zeros, as the Bessel functions.
     ("digamma", "f64"): 8.0,
+    **{(f"bessel_{name}", "f64"): 1.0 for name in ("j0", "j1", "y0", "y1")},
 }
-# The C library's own function, which is not ours to improve.
-BOUNDS = {("lgamma", "f64"): 6.0}
+# The C library's own function, which is not ours to improve; one whose argument is squared; and two
+# that are sums of a logarithm and a polynomial.
+BOUNDS = {("lgamma", "f64"): 6.0, ("i1", "f64"): 8.0}
+BOUNDS |= {("bessel_y0", "f64"): 8.0, ("bessel_y1", "f64"): 8.0}
 
 VECTOR, SCALAR = 0, 1
 TYPES = {"f32": np.float32, "f64": np.float64}

@@ -2,10 +2,12 @@
 
 import copy
 
+import numpy as np
 import pytest
 
 import facula
 from facula import nn
+from tests.check_op import check_threads
 
 
 @pytest.mark.promise("N5")
@@ -21,6 +23,20 @@ def test_batch_norm_obeys_train_and_eval():
     evaluated = layer.eval()(x)
     assert facula.allclose(evaluated[:, 0], (x[:, 0] - 0.2) / facula.tensor(1.1 + 1e-5).sqrt())
     assert all(facula.equal(before[k], v) for k, v in layer.state_dict().items())
+
+
+@pytest.mark.promise("N5")
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.float16, facula.bfloat16])
+@pytest.mark.parametrize("n_columns", [3, 64, 65, 130, 1025, 2100])
+def test_columns_of_any_number_are_normalised_each(n_columns, dtype):
+    x = (facula.randn(70, n_columns) * 3 + facula.arange(n_columns) % 5).to(dtype)
+    weight, bias = facula.randn(n_columns).to(dtype), facula.randn(n_columns).to(dtype)
+    y = nn.functional.batch_norm(x, None, None, weight, bias, training=True)
+    a, w, b = (t.double().numpy() for t in (x, weight, bias))
+    expected = (a - a.mean(0)) / np.sqrt(a.var(0) + 1e-5) * w + b
+    precision = {facula.float64: 1e-12, facula.float32: 1e-5, facula.float16: 5e-3}.get(dtype, 4e-2)
+    np.testing.assert_allclose(y.double().numpy(), expected, rtol=precision, atol=precision)
+    check_threads(lambda: nn.functional.batch_norm(x, None, None, weight, bias, training=True))
 
 
 @pytest.mark.promise("N5")

@@ -1,5 +1,6 @@
 """Pooling: the largest element, the average or a norm of windows."""
 
+import numpy as np
 import pytest
 
 import facula
@@ -107,6 +108,117 @@ def test_fractional_pooling_places_windows_by_the_random_numbers():
     high = F.fractional_max_pool2d(x, 2, 3, _random_samples=facula.full((1, 1, 2), 0.9))
     assert low.tolist() == [[[7.0, 9.0, 11.0], [19.0, 21.0, 23.0], [31.0, 33.0, 35.0]]]
     assert high.tolist() == [[[7.0, 9.0, 11.0], [19.0, 21.0, 23.0], [31.0, 33.0, 35.0]]]
+
+
+DTYPES = [facula.float32, facula.float64, facula.float16, facula.bfloat16]
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length, n", [(1000, 2), (1025, 3), (300, 4), (257, 2), (130, 1), (40, 3)])
+def test_long_windows_agree_with_numpy(length, n, dtype):
+    # Few different numbers: the first of the largest is the one whose place counts.
+    x = facula.randint(-50, 50, (2, 3, length)).to(dtype)
+    array, bounds = (
+        x.double().numpy(),
+        [(o * length // n, -(-(o + 1) * length // n)) for o in range(n)],
+    )
+    values, indices = F.adaptive_max_pool1d(x, n, return_indices=True)
+    largest = np.stack([array[..., a:b].max(-1) for a, b in bounds], -1)
+    places = np.stack([array[..., a:b].argmax(-1) + a for a, b in bounds], -1)
+    assert values.double().tolist() == largest.tolist()
+    assert F.adaptive_max_pool1d(x, n).double().tolist() == largest.tolist()
+    assert indices.tolist() == places.tolist()
+    means = np.stack([array[..., a:b].mean(-1) for a, b in bounds], -1)
+    precision = {facula.float64: 1e-14, facula.float32: 1e-6}.get(dtype, 1e-2)
+    found = F.adaptive_avg_pool1d(x, n).double().numpy()
+    np.testing.assert_allclose(found, means, rtol=precision, atol=precision)
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_last_nan_of_a_long_window_is_the_largest(dtype):
+    x = facula.zeros(1, 700, dtype=dtype)
+    x[0, 300], x[0, 500], x[0, 699] = float("nan"), float("nan"), 1.0
+    values, indices = F.adaptive_max_pool1d(x, 1, return_indices=True)
+    assert values.isnan().all() and indices.tolist() == [[500]]
+    wide = x[:, :200].clone()
+    wide[0, 150] = float("nan")
+    assert F.adaptive_max_pool1d(wide, 1, return_indices=True)[1].tolist() == [[150]]
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [1, 5, 16, 33, 270])
+@pytest.mark.parametrize("kernel, stride, padding", [(2, 2, 0), (3, 1, 1), (3, 2, 1), (5, 3, 2)])
+def test_rows_of_any_width_agree_with_the_windows_one_by_one(width, dtype, kernel, stride, padding):
+    x = image(2, 3, 4, width + kernel, dtype=dtype)
+    low = F.pad(x.double(), (padding,) * 4, value=-float("inf"))
+    windows = low.unfold(2, kernel, stride).unfold(3, kernel, stride).flatten(-2)
+    values, indices = F.max_pool2d(x, kernel, stride, padding, return_indices=True)
+    assert facula.equal(values.double(), windows.amax(-1))
+    assert facula.equal(F.max_pool2d(x, kernel, stride, padding), values)
+    assert facula.equal(x.flatten(2).gather(2, indices.flatten(2)), values.flatten(2))
+    zeros = F.pad(x.double(), (padding,) * 4)
+    windows = zeros.unfold(2, kernel, stride).unfold(3, kernel, stride).flatten(-2)
+    means = F.avg_pool2d(x, kernel, stride, padding)
+    assert facula.allclose(
+        means.double(), windows.mean(-1), rtol=1e-2 if dtype.itemsize == 2 else 1e-6
+    )
+
+
+SEQUENCE_POOLS = [
+    lambda x: F.max_pool1d(x, 3, 2, 1, return_indices=True)[0],
+    lambda x: F.max_pool1d(x, 3, 2, 1, return_indices=True)[1],
+    lambda x: F.avg_pool1d(x, 3, 2, 1),
+    lambda x: F.lp_pool1d(x.abs(), 2, 2),
+    lambda x: F.adaptive_avg_pool1d(x, 4),
+    lambda x: F.adaptive_max_pool1d(x, 4, return_indices=True)[0],
+    lambda x: F.adaptive_max_pool1d(x, 4, return_indices=True)[1],
+]
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("pool", SEQUENCE_POOLS)
+@pytest.mark.parametrize("n_channels", [2, 16, 70])
+def test_sequences_whose_channels_lie_together_are_pooled_as_they_lie(pool, n_channels):
+    x = image(3, n_channels, 30)
+    last = x.transpose(1, 2).contiguous().transpose(1, 2)
+    y, expected = pool(last), pool(x)
+    assert facula.allclose(y.double(), expected.double(), rtol=1e-6)
+    assert y.transpose(1, 2).is_contiguous() and not y._is_view()
+    if y.is_floating_point():
+        gradients = [
+            facula.autograd.grad((pool(t) * expected).sum(), t)[0]
+            for t in (last.requires_grad_(), x.requires_grad_())
+        ]
+        assert facula.allclose(*gradients, rtol=1e-6)
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("format", ["contiguous_format", "channels_last"])
+def test_unpooling_keeps_dtype_and_layout(dtype, format):
+    x = image(2, 5, 6, 8, dtype=dtype).to(memory_format=getattr(facula, format)) + 1
+    y = F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)
+    windows = x.unfold(2, 2, 2).unfold(3, 2, 2).flatten(-2)
+    kept = facula.where(windows == windows.amax(-1, keepdim=True), windows, 0)
+    expected = F.fold(
+        kept.float().permute(0, 1, 4, 2, 3).flatten(3).flatten(1, 2), (6, 8), 2, stride=2
+    )
+    assert y.dtype == dtype and facula.equal(y.float(), expected)
+    assert y.is_contiguous(memory_format=getattr(facula, format))
+
+
+@pytest.mark.promise("N2")
+def test_indices_out_of_range_are_refused_in_every_layout():
+    x = facula.ones(1, 3, 2, 2).to(memory_format=facula.channels_last)
+    for bad in (-1, 16):
+        indices = facula.zeros(1, 3, 2, 2, dtype=facula.int64)
+        indices[0, 2, 1, 1] = bad
+        for values in (x, x.contiguous()):
+            with pytest.raises(RuntimeError, match=rf"max_unpool2d: index {bad} is out of range"):
+                F.max_unpool2d(values, indices, 2)
 
 
 @pytest.mark.promise("N2")

@@ -541,3 +541,26 @@ def test_flat_weights_that_are_assigned_count_until_the_parameter_changes():
     facula.testing.assert_close(layer.double()(x.double())[0], plain.double())
     with pytest.raises(ValueError, match="LSTM: expected _flat_weights to be 4 tensors, got 1"):
         layer._flat_weights = [weights[0]]
+
+
+@pytest.mark.parametrize("network", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_networks_of_bfloat16_are_as_good_as_their_numbers(network, bidirectional):
+    facula.manual_seed(0)
+    m = network(40, 48, num_layers=2, bidirectional=bidirectional).bfloat16()
+    x = facula.randn(9, 5, 40).bfloat16().requires_grad_()
+    exact = network(40, 48, num_layers=2, bidirectional=bidirectional).double()
+    exact.load_state_dict({name: p.double() for name, p in m.state_dict().items()})
+    wide = x.detach().double().requires_grad_()
+    found, expected = m(x)[0], exact(wide)[0]
+    assert found.dtype == facula.bfloat16
+    assert (found.double() - expected).abs().max() < 0.02
+    grad = facula.randn(*found.shape).bfloat16()
+    inputs = [x, *m.parameters()], [wide, *exact.parameters()]
+    for g, e in zip(
+        facula.autograd.grad(found, inputs[0], grad),
+        facula.autograd.grad(expected, inputs[1], grad.double()),
+        strict=True,
+    ):
+        assert g.dtype == facula.bfloat16
+        assert (g.double() - e).norm() < 0.02 * e.norm()

@@ -91,6 +91,53 @@ def test_interpolation_does_not_depend_on_the_threads(options, format):
 
 
 @pytest.mark.promise("N2")
+@pytest.mark.parametrize("options", MODES)
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.float16, facula.bfloat16])
+@pytest.mark.parametrize("n_channels", [2, 3, 16, 37])
+def test_channels_that_lie_together_are_interpolated_as_those_apart(options, dtype, n_channels):
+    x = facula.randn(2, n_channels, 7, 9, dtype=facula.float64).to(dtype)
+    y = F.interpolate(x.to(memory_format=facula.channels_last), **options)
+    expected = F.interpolate(x.double(), **options)
+    precision = {facula.float64: 1e-12, facula.float32: 1e-5}.get(dtype, 3e-2)
+    assert y.dtype == dtype and facula.allclose(
+        y.double(), expected, rtol=precision, atol=precision
+    )
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("n_channels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "size, to", [((1, 1), (3, 5)), ((5, 7), (4, 3)), ((9, 30), (20, 41)), ((40, 70), (9, 8))]
+)
+def test_bytes_of_interleaved_images_are_interpolated_exactly_so(
+    mode, antialias, n_channels, size, to
+):
+    # No sum goes below 0 or above 255, where the first dimension to be resampled would be cut off.
+    x = facula.randint(64, 192, (2, n_channels, *size), dtype=facula.uint8)
+    options = {"size": to, "mode": mode, "antialias": antialias}
+    last = F.interpolate(x.to(memory_format=facula.channels_last), **options)
+    apart = F.interpolate(x, **options)
+    assert facula.equal(last, apart)
+    exact = F.interpolate(x.double(), **options)
+    assert (apart.double() - exact).abs().max() <= 1.5  # rounded twice
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("size", [(3,), (6, 5), (4, 3, 6)])
+def test_nearest_elements_are_picked_in_every_layout(size):
+    to = [2 * n + 1 for n in size]
+    x = facula.arange(2 * 19 * facula.Size(size).numel()).reshape(2, 19, *size).float()
+    last = x.movedim(1, -1).contiguous().movedim(-1, 1)
+    expected = x
+    for dim, (n, m) in enumerate(zip(size, to, strict=True)):
+        expected = expected.index_select(dim + 2, facula.arange(m) * n // m)
+    assert facula.equal(F.interpolate(x, to), expected)
+    assert facula.equal(F.interpolate(last, to), expected)
+
+
+@pytest.mark.promise("N2")
 def test_pixels_come_from_channels_and_go_back():
     x = facula.arange(24.0).reshape(1, 8, 1, 3)
     y = F.pixel_shuffle(x, 2)

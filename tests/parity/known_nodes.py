@@ -27,7 +27,6 @@ def nodes(ops: str, dtypes: tuple[str, ...], pairs: str, reason: str = _COMPOSED
 
 KNOWN_NODES: list[Known] = [
     *nodes("addr", DIFFERENTIABLE, "AddrBackward0 -> CopyBackwards"),
-    *nodes("combinations", DIFFERENTIABLE, "StackBackward0 -> ViewBackward0"),
     *nodes("cdist", SINGLE + DOUBLE, "ViewBackward0 -> CdistBackward0"),
     *nodes("sum_to_size", DIFFERENTIABLE, "SumBackward1 -> ViewBackward0"),
     *nodes(
@@ -74,7 +73,7 @@ KNOWN_NODES: list[Known] = [
     *nodes(
         "trapz trapezoid",
         DIFFERENTIABLE,
-        "DivBackward1 -> SumBackward1, MulBackward1 -> SumBackward1",
+        "DivBackward1 -> SumBackward1",
     ),
     *nodes("cumulative_trapezoid", DIFFERENTIABLE, "DivBackward1 -> CumsumBackward0"),
     *nodes("trace", DIFFERENTIABLE, "TraceBackward0 -> SumBackward0"),

@@ -352,3 +352,52 @@ def test_assert_close_compares_sparse_tensors():
         facula.testing.assert_close(x, facula.eye(2))
     with pytest.raises(AssertionError, match="not close"):
         facula.testing.assert_close(x, x * 2)
+
+
+def test_questions_about_parts_do_not_enter_as_operations():
+    x, rows = dense().to_sparse(), dense().to_sparse_csr()
+    with facula._core._count_operations() as counts:
+        assert (x.sparse_dim(), x.dense_dim(), x.is_coalesced()) == (2, 0, True)
+        assert (rows.sparse_dim(), rows.dense_dim(), rows._nnz()) == (2, 0, 4)
+    assert set(counts) <= {"Tensor.__len__"}
+
+
+@pytest.mark.parametrize("layout", ["sparse_bsr", "sparse_bsc"])
+def test_dimensions_of_blocks_are_counted(layout):
+    x = facula.ones(4, 6, 5).to_sparse(
+        layout=getattr(facula, layout), blocksize=(2, 3), dense_dim=1
+    )
+    assert (x.sparse_dim(), x.dense_dim()) == (2, 1)
+
+
+def test_rules_are_found_by_function_method_and_class():
+    x = dense().to_sparse()
+    for found in (x.sin(), facula.sin(x), facula.Tensor.sin(x)):
+        assert facula.equal(found.to_dense(), dense().sin())
+    assert facula.Tensor.dense_dim(x) == 0
+    assert facula.sum(x, axis=0, keepdims=True).shape == (1, 4)
+    assert type(x).__torch_function__(facula.Tensor.dense_dim, (type(x),), (x,)) == 0
+    assert type(x).__torch_function__(facula.sum, (type(x),), (x,), {"axis": 0}).shape == (4,)
+    assert type(x).__torch_function__(facula.sum, (int,), (x,)) is NotImplemented
+
+
+def test_lists_for_each_column_are_those_of_the_transpose():
+    x = dense()
+    columns, rows = x.to_sparse_csc(), x.t().to_sparse_csr()
+    assert facula.equal(columns.ccol_indices(), rows.crow_indices())
+    assert facula.equal(columns.row_indices(), rows.col_indices())
+    assert facula.equal(columns.values(), rows.values())
+    hybrid = facula.ones(2, 3, 2).to_sparse_csc(dense_dim=1)
+    assert hybrid.values().shape == (6, 2)
+    assert facula.equal(hybrid.to_dense(), facula.ones(2, 3, 2))
+
+
+def test_products_without_history_make_no_node():
+    x = dense().to_sparse()
+    assert (x @ dense().t()).grad_fn is None
+    assert x.values().grad_fn is None
+    values = facula.ones(2, requires_grad=True)
+    made = facula.sparse_coo_tensor([[0, 1]], values, (3,))
+    assert made.requires_grad
+    with facula.no_grad():
+        assert not facula.sparse_coo_tensor([[0, 1]], values, (3,)).requires_grad

@@ -1,7 +1,9 @@
 #include "cpu/index/index.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "cpu/loops.h"
 #include "cpu/shape/copy_line.h"
 
 namespace facula::cpu {
@@ -99,9 +101,45 @@ T combined(T old, T value) {
   } else if constexpr (is_complex_v<T>) {
     return value;  // complex numbers have no order; refused before
   } else {
-    if (value != value) return value;
-    bool takes = mode == WriteMode::AMin ? value < old : value > old;
+    // Without a branch, which would be guessed wrong every other time.
+    bool takes = (mode == WriteMode::AMin ? value < old : value > old) | (value != value);
     return takes ? value : old;
+  }
+}
+
+// n elements that go to as many places, y_step bytes apart.
+template <class T, WriteMode mode>
+void write_row(char* y, int64_t y_step, const char* x, int64_t x_step, int64_t n) {
+  constexpr int64_t size = sizeof(T);
+  bool has_gaps = y_step != size || (x_step != size && x_step != 0);
+  if (mode != WriteMode::Set && (is_reduced_float_v<T> || has_gaps)) {
+    // Blocks are combined as vectors; one by one, which of two is larger would be guessed wrong.
+    using W = Wide<T>;
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      int64_t m = std::min(n - begin, kBlock);
+      W old[kBlock], values[kBlock];
+      gather<T>(old, y + begin * y_step, y_step, m);
+      gather<T>(values, x + begin * x_step, x_step, m);
+      for (int64_t i = 0; i < m; ++i) old[i] = combined<W, mode>(old[i], values[i]);
+      scatter<T>(y + begin * y_step, y_step, old, m);
+    }
+    return;
+  }
+  T* target = reinterpret_cast<T*>(y);
+  const T* values = reinterpret_cast<const T*>(x);
+  if (mode == WriteMode::Set && y_step == size && x_step == size) {
+    copy_line(y, x, n * size);
+  } else if (y_step == size && x_step == size) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) target[i] = combined<T, mode>(target[i], values[i]);
+  } else if (y_step == size && x_step == 0) {
+    T value = *values;
+    for (int64_t i = 0; i < n; ++i) target[i] = combined<T, mode>(target[i], value);
+  } else {
+    for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step) {
+      target = reinterpret_cast<T*>(y);
+      *target = combined<T, mode>(*target, *reinterpret_cast<const T*>(x));
+    }
   }
 }
 
@@ -109,14 +147,10 @@ template <class T, WriteMode mode>
 void write_at(char** data, const int64_t* strides, int64_t n, const void* params) {
   const IndexBounds& bounds = *static_cast<const IndexBounds*>(params);
   char *y = data[0], *x = data[1], *index = data[2];
-  if (strides[2] == 0 && is_dense<T>(strides))
+  if (strides[2] == 0 && strides[0] != 0)
     return for_each_place(index, 0, 1, bounds, bounds.wrap, bounds.step,
                           [&](int64_t, int64_t offset) {
-                            T* target = reinterpret_cast<T*>(y + offset);
-                            const T* values = reinterpret_cast<const T*>(x);
-#pragma GCC ivdep
-                            for (int64_t i = 0; i < n; ++i)
-                              target[i] = combined<T, mode>(target[i], values[i]);
+                            write_row<T, mode>(y + offset, strides[0], x, strides[1], n);
                           });
   int64_t step = bounds.step;
   with_steps<1>(strides, bounds, [&](Steps steps, int64_t wrap) FACULA_INLINE {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/integers.h"
+#include "cpu/transpose.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -64,18 +65,29 @@ int64_t index_at(T place, int64_t size) {
   return place >= T(0) && place < static_cast<T>(size) ? static_cast<int64_t>(place) : -1;
 }
 
-// The cubic kernel with slope -0.75 and its derivative, at distance x from an element.
+// The cubic kernel with slope -0.75 and its derivative, at a distance d from 0 to 1 from an element
+// or from 1 to 2. The sign is that of the coordinate, seen from the element.
+constexpr double kCubic = -0.75;
+
 template <class T>
-void cubic(T x, T& weight, T& slope) {
-  constexpr T a = T(-0.75);
-  T d = std::abs(x), sign = x < T(0) ? T(-1) : T(1);
-  if (d < T(1)) {
-    weight = ((a + T(2)) * d - (a + T(3))) * d * d + T(1);
-    slope = sign * (T(3) * (a + T(2)) * d - T(2) * (a + T(3))) * d;
-  } else {
-    weight = ((a * d - T(5) * a) * d + T(8) * a) * d - T(4) * a;
-    slope = sign * ((T(3) * a * d - T(10) * a) * d + T(8) * a);
-  }
+FACULA_FN void near_cubic(T d, T sign, T& weight, T& slope) {
+  constexpr T a = T(kCubic);
+  weight = ((a + T(2)) * d - (a + T(3))) * d * d + T(1);
+  slope = sign * (T(3) * (a + T(2)) * d - T(2) * (a + T(3))) * d;
+}
+template <class T>
+FACULA_FN void far_cubic(T d, T sign, T& weight, T& slope) {
+  constexpr T a = T(kCubic);
+  weight = ((a * d - T(5) * a) * d + T(8) * a) * d - T(4) * a;
+  slope = sign * ((T(3) * a * d - T(10) * a) * d + T(8) * a);
+}
+// Those of the element number k of the four, of which the second is `part` before the place.
+template <class T>
+FACULA_FN void cubic(int k, T part, T& weight, T& slope) {
+  if (k == 0) far_cubic(part + T(1), T(1), weight, slope);
+  if (k == 1) near_cubic(part, T(1), weight, slope);
+  if (k == 2) near_cubic(T(1) - part, T(-1), weight, slope);
+  if (k == 3) far_cubic(T(2) - part, T(-1), weight, slope);
 }
 
 // False for a coordinate that is no number.
@@ -99,7 +111,7 @@ bool find_taps(T coordinate, int64_t size, const GridShape& shape, Taps<T>& taps
     for (int k = 0; k < 4; ++k) {
       T at = inside<T>({first + static_cast<T>(k - 1), T(1)}, size, shape).at;
       taps.index[k] = index_at(at, size);
-      cubic(part - static_cast<T>(k - 1), taps.weight[k], taps.slope[k]);
+      cubic(k, part, taps.weight[k], taps.slope[k]);
       taps.slope[k] *= scale;
     }
     return part == part;
@@ -174,50 +186,92 @@ struct GridSample {
     }
   }
 
+  // Taps of a block of places along one dimension.
+  struct Along {
+    int32_t index[4][kGridPlaces];  // -1: outside
+    T weight[4][kGridPlaces];
+    T slope[4][kGridPlaces];
+  };
+
+  // The taps that `grid` gives as coordinate number c. False where one is no finite number.
+  template <bool kWithSlopes>
+  static bool find_along(Along& along, const S* grid, int c, int64_t n, const GridShape& shape) {
+    int64_t size = shape.sizes[2 - c];
+    T scale = static_cast<T>(shape.align_corners ? size - 1 : size) / T(2);
+    T shift = shape.align_corners ? T(0) : T(-0.5), length = static_cast<T>(size);
+    bool is_finite = true, is_cubic = shape.mode == GridMode::Bicubic;
+    T base[kGridPlaces], part[kGridPlaces];
+    for (int64_t i = 0; i < n; ++i) {
+      T at = (static_cast<T>(grid[i * shape.n_coordinates + c]) + T(1)) * scale + shift;
+      is_finite &= std::abs(at) <= std::numeric_limits<T>::max();
+      base[i] = shape.mode == GridMode::Nearest ? std::nearbyint(at) : std::floor(at);
+      part[i] = at - base[i];
+    }
+    if (!is_finite) return false;
+    for (int k = 0; k < taps_along(shape); ++k) {
+      T step = static_cast<T>(is_cubic ? k - 1 : k);
+      for (int64_t i = 0; i < n; ++i) {
+        T at = base[i] + step;
+        bool is_inside = at >= T(0) && at < length;
+        along.index[k][i] = is_inside ? static_cast<int32_t>(is_inside ? at : T(0)) : -1;
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        T weight = T(1), slope = T(0);
+        if (is_cubic) {
+          cubic(k, part[i], weight, slope);
+        } else if (shape.mode == GridMode::Bilinear) {
+          weight = k ? part[i] : T(1) - part[i];
+          slope = k ? T(1) : T(-1);
+        }
+        along.weight[k][i] = weight;
+        if (kWithSlopes) along.slope[k][i] = slope * scale;
+      }
+    }
+    return true;
+  }
+
+  static int taps_along(const GridShape& shape) {
+    return shape.mode == GridMode::Bilinear ? 2 : shape.mode == GridMode::Nearest ? 1 : 4;
+  }
+
   // What find does, the slopes only if wanted, of images with zeros around them: in loops that
   // become vectors. False where a place is no finite number.
   template <bool kWithSlopes>
-  static bool find_in_image(Block& block, const S* grid, int64_t first, const GridShape& shape) {
-    if (shape.n_coordinates != 2 || shape.mode == GridMode::Bicubic || shape.in_pixels ||
-        shape.padding != GridPadding::Zeros)
-      return false;
+  static bool find_among_zeros(Block& block, const S* grid, int64_t first, const GridShape& shape) {
+    if (shape.in_pixels || shape.padding != GridPadding::Zeros) return false;
     block.has_pairs = false;
     block.n = std::min(kGridPlaces, shape.n_places - first);
-    bool is_nearest = shape.mode == GridMode::Nearest, is_finite = true;
-    T low[2][kGridPlaces], part[2][kGridPlaces], scales[2];
-    for (int c = 0; c < 2; ++c) {
-      T scale = static_cast<T>(shape.sizes[2 - c] - (shape.align_corners ? 1 : 0)) / T(2);
-      scales[c] = is_nearest ? T(0) : scale;
-      T shift = shape.align_corners ? T(0) : T(-0.5);
-      for (int64_t i = 0; i < block.n; ++i) {
-        T at = (static_cast<T>(grid[(first + i) * 2 + c]) + T(1)) * scale + shift;
-        is_finite &= std::abs(at) <= std::numeric_limits<T>::max();
-        low[c][i] = is_nearest ? std::nearbyint(at) : std::floor(at);
-        part[c][i] = at - low[c][i];
-      }
+    Along along[3];
+    bool is_flat = shape.n_coordinates == 2;
+    for (int c = 0; c < shape.n_coordinates; ++c)
+      if (!find_along<kWithSlopes>(along[2 - c], grid + first * shape.n_coordinates, c, block.n,
+                                   shape))
+        return false;
+    if (is_flat) {
+      std::fill_n(along[0].index[0], block.n, 0);
+      std::fill_n(along[0].weight[0], block.n, T(1));
+      std::fill_n(along[0].slope[0], block.n, T(0));
     }
-    if (!is_finite) return false;
-    T width = static_cast<T>(shape.sizes[2]), height = static_cast<T>(shape.sizes[1]);
-    int32_t row = static_cast<int32_t>(shape.sizes[2]);
-    block.n_taps = is_nearest ? 1 : 4;
-    for (int t = 0; t < block.n_taps; ++t) {
-      T right = static_cast<T>(t % 2), down = static_cast<T>(t / 2);
-      for (int64_t i = 0; i < block.n; ++i) {
-        T x = low[0][i] + right, y = low[1][i] + down;
-        bool is_inside = x >= T(0) && x < width && y >= T(0) && y < height;
-        int32_t at = static_cast<int32_t>(is_inside ? y : T(0)) * row +
-                     static_cast<int32_t>(is_inside ? x : T(0));
-        T across = t % 2 ? part[0][i] : T(1) - part[0][i];
-        T along = t / 2 ? part[1][i] : T(1) - part[1][i];
-        block.index[t][i] = is_inside ? at : -1;
-        block.weight[t][i] = is_nearest ? T(1) : along * across;
-        if constexpr (kWithSlopes) {
-          block.slope[0][t][i] = along * (t % 2 ? scales[0] : -scales[0]);
-          block.slope[1][t][i] = (t / 2 ? scales[1] : -scales[1]) * across;
-        }
-      }
-    }
-    if (!is_nearest) find_pairs(block, n_elements(shape));
+    int n_taps = taps_along(shape), t = 0;
+    int32_t height = static_cast<int32_t>(shape.sizes[1]);
+    int32_t width = static_cast<int32_t>(shape.sizes[2]);
+    for (int a = 0; a < (is_flat ? 1 : n_taps); ++a)
+      for (int b = 0; b < n_taps; ++b)
+        for (int c = 0; c < n_taps; ++c, ++t)
+          for (int64_t i = 0; i < block.n; ++i) {
+            int32_t d = along[0].index[a][i], h = along[1].index[b][i], w = along[2].index[c][i];
+            T u = along[0].weight[a][i], v = along[1].weight[b][i], x = along[2].weight[c][i];
+            int32_t at = (std::max(d, 0) * height + std::max(h, 0)) * width + std::max(w, 0);
+            block.index[t][i] = (d | h | w) < 0 ? -1 : at;
+            block.weight[t][i] = u * v * x;
+            if constexpr (kWithSlopes) {
+              block.slope[0][t][i] = u * v * along[2].slope[c][i];
+              block.slope[1][t][i] = u * along[1].slope[b][i] * x;
+              block.slope[2][t][i] = along[0].slope[a][i] * v * x;
+            }
+          }
+    block.n_taps = t;
+    if (is_flat && shape.mode == GridMode::Bilinear) find_pairs(block, n_elements(shape));
     return true;
   }
 
@@ -278,7 +332,7 @@ struct GridSample {
       int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
       const S* grid =
           reinterpret_cast<const S*>(places) + slice * shape.n_places * shape.n_coordinates;
-      if (!find_in_image<false>(block, grid, first, shape)) find(block, grid, first, shape);
+      if (!find_among_zeros<false>(block, grid, first, shape)) find(block, grid, first, shape);
       for (int64_t c = slice * shape.n_channels; c < (slice + 1) * shape.n_channels; ++c) {
         load_taps(value, reinterpret_cast<const S*>(from) + c * n_elements(shape), block);
         add_up(sum, block.weight, value, block);
@@ -286,6 +340,57 @@ struct GridSample {
         for (int64_t i = 0; i < block.n; ++i) y[i] = static_cast<S>(sum[i]);
       }
     }
+  }
+
+  // The same of x (batch, D, H, W, channels): the lanes of a vector are channels of one place, and
+  // a place reads as many lines of memory as it has taps, not as many for each channel.
+  static void forward_channels(char* to, const char* from, const char* places,
+                               const GridShape& shape, int64_t begin, int64_t end) {
+    constexpr int kLanes = Vec<T>::kLanes;
+    Block block;
+    for (int64_t b = begin; b < end; ++b) {
+      int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
+      int64_t n_channels = shape.n_channels;
+      const S* grid =
+          reinterpret_cast<const S*>(places) + slice * shape.n_places * shape.n_coordinates;
+      if (!find_among_zeros<false>(block, grid, first, shape)) find(block, grid, first, shape);
+      for (int64_t c = 0; c < n_channels; c += kLanes) {
+        int64_t n = std::min<int64_t>(kLanes, n_channels - c);
+        const S* x = reinterpret_cast<const S*>(from) + slice * n_elements(shape) * n_channels + c;
+        // Channels of the next element may be read too, which go nowhere: not of the last one.
+        int64_t room = n_elements(shape) * n_channels - c - kLanes;
+        int64_t last_whole = room < 0 ? -1 : room / n_channels;
+        S* y = reinterpret_cast<S*>(to) + (slice * n_channels + c) * shape.n_places + first;
+        for (int64_t i = 0; i < block.n; i += kLanes) {
+          int64_t n_here = std::min<int64_t>(kLanes, block.n - i);
+          Vec<T> sums[kLanes];
+          for (int64_t k = 0; k < n_here; ++k)
+            sums[k] = sum_of(x, block, i + k, n_channels, n, last_whole);
+          for (int64_t k = n_here; k < kLanes; ++k) sums[k] = Vec<T>(T(0));
+          transpose(sums);
+          for (int64_t k = 0; k < n; ++k)
+            if (n_here == kLanes)
+              sums[k].store(y + k * shape.n_places + i);
+            else
+              sums[k].store(y + k * shape.n_places + i, n_here);
+        }
+      }
+    }
+  }
+
+  // The weighted sum of the elements of one place, of n channels. Elements up to `last_whole` may
+  // be read as whole vectors.
+  static FACULA_FN Vec<T> sum_of(const S* x, const Block& block, int64_t place, int64_t n_channels,
+                                 int64_t n, int64_t last_whole) {
+    Vec<T> sum(T(0));
+    for (int t = 0; t < block.n_taps; ++t) {
+      int64_t at = block.index[t][place];
+      if (at < 0) continue;
+      const S* element = x + at * n_channels;
+      Vec<T> value = at <= last_whole ? Vec<T>::load(element) : Vec<T>::load(element, n);
+      sum += Vec<T>(block.weight[t][place]) * value;
+    }
+    return sum;
   }
 
   // All places of a channel in order: they may share elements.
@@ -301,7 +406,7 @@ struct GridSample {
       S* gx = reinterpret_cast<S*>(to) + slice * shape.n_channels * n_elements(shape);
       std::fill(gx + c_begin * n_elements(shape), gx + c_end * n_elements(shape), S(0));
       for (int64_t first = 0; first < shape.n_places; first += kGridPlaces) {
-        if (!find_in_image<false>(block, grid, first, shape)) find(block, grid, first, shape);
+        if (!find_among_zeros<false>(block, grid, first, shape)) find(block, grid, first, shape);
         for (int64_t c = c_begin; c < c_end; ++c) {
           S* elements = gx + c * n_elements(shape);
           const S* g = reinterpret_cast<const S*>(grad) +
@@ -322,7 +427,7 @@ struct GridSample {
       int64_t slice = b / n_blocks(shape), first = b % n_blocks(shape) * kGridPlaces;
       int64_t n_coordinates = shape.n_coordinates;
       const S* grid = reinterpret_cast<const S*>(places) + slice * shape.n_places * n_coordinates;
-      if (!find_in_image<true>(block, grid, first, shape)) find(block, grid, first, shape);
+      if (!find_among_zeros<true>(block, grid, first, shape)) find(block, grid, first, shape);
       for (auto& row : total) std::fill_n(row, block.n, T(0));
       for (int64_t c = slice * shape.n_channels; c < (slice + 1) * shape.n_channels; ++c) {
         const S* g = reinterpret_cast<const S*>(grad) + c * shape.n_places + first;
@@ -342,7 +447,9 @@ struct GridSample {
 
 constexpr GridTable make_table() {
   GridTable table = {};
-#define FACULA_GRID(T) table.forward[static_cast<int>(DTypeOf<T>::value)] = GridSample<T>::forward;
+#define FACULA_GRID(T)                                                         \
+  table.forward[static_cast<int>(DTypeOf<T>::value)] = GridSample<T>::forward; \
+  table.forward_channels[static_cast<int>(DTypeOf<T>::value)] = GridSample<T>::forward_channels;
   FACULA_GRID(Half)
   FACULA_GRID(BFloat16)
   FACULA_GRID(float)

@@ -34,7 +34,8 @@ constexpr int64_t kGridChannels = 8;
 
 struct GridTable {
   std::array<GridForward, kNumDTypes> forward;
-  std::array<GridBackward, kNumDTypes> to_input;  // by channels; x is not read
+  std::array<GridForward, kNumDTypes> forward_channels;  // of x with its channels last
+  std::array<GridBackward, kNumDTypes> to_input;         // by channels; x is not read
   std::array<GridBackward, kNumDTypes> to_grid;
 };
 

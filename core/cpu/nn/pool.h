@@ -41,6 +41,12 @@ using PoolKernel = void (*)(char* y, int64_t* indices, const char* x, const Pool
 using PoolBackward = void (*)(char* gx, const char* g, const char* x, const PoolShape& shape,
                               int64_t begin, int64_t end);
 
+// The inverse of max pooling: slices [begin, end) of y, (outer, n_out, inner), with the elements of
+// x at `indices`, both (outer, n_in, inner), and zeros elsewhere. False: an index is not in [0,
+// n_out).
+using UnpoolKernel = bool (*)(char* y, const char* x, const int64_t* indices, int64_t n_out,
+                              int64_t n_in, int64_t inner, int64_t begin, int64_t end);
+
 constexpr int64_t kPoolBlock = 64;
 
 struct PoolTable {
@@ -50,6 +56,7 @@ struct PoolTable {
   Row mean;
   BackwardRow max_backward;
   BackwardRow mean_backward;
+  std::array<UnpoolKernel, kNumDTypes> unpool;
 };
 
 FACULA_KERNEL_TABLE(PoolTable, pool_table)

@@ -1,5 +1,7 @@
 // The binary operations of floating numbers only. See binary.cpp for the others.
 #include "cpu/pointwise/binary_kernel.h"
+#include "math/gamma.h"
+#include "math/polynomials.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -12,25 +14,24 @@ namespace {
 #include "tables/binary.def"
 
 // The neighbour in the type itself, not in float: numbers of one sign are ordered as their bits.
+// By bits and without branches, so that the compiler makes vectors of it.
 template <class E>
-E next_of_16_bits(E a, E b) {
-  float x = a, y = b;
-  if (x != x || y != y) return E(x + y);
-  if (x == y) return b;
-  E result;
-  if (x == 0) {
-    result.bits = y < 0 ? 0x8001 : 0x0001;
-  } else {
-    result.bits = (x < y) == (x > 0) ? a.bits + 1 : a.bits - 1;
-  }
-  return result;
+FACULA_FN uint16_t next_of_16_bits(uint16_t a, uint16_t b) {
+  constexpr int infinity = std::is_same_v<E, Half> ? 0x7C00 : 0x7F80,
+                nan = infinity | infinity >> 1;
+  int size_a = a & 0x7FFF, size_b = b & 0x7FFF;
+  int place_a = a & 0x8000 ? -size_a : size_a, place_b = b & 0x8000 ? -size_b : size_b;
+  int step = (place_b > place_a) == (place_a > 0) ? 1 : -1;
+  int next = size_a == 0 ? (b & 0x8000) | 1 : a + step;
+  next = place_a == place_b ? b : next;
+  return static_cast<uint16_t>((size_a > infinity) | (size_b > infinity) ? nan : next);
 }
 #define NEXTAFTER(E)                                                                \
   template <>                                                                       \
   struct nextafter_kernel<E> {                                                      \
     static constexpr Kinds kinds_ = Kinds::FONLY;                                   \
     static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
-      map2<E, E>(data, strides, n, [](E a, E b) { return next_of_16_bits(a, b); }); \
+      map2<uint16_t, uint16_t>(data, strides, n, next_of_16_bits<E>);               \
     }                                                                               \
   };
 NEXTAFTER(Half)

@@ -17,6 +17,11 @@ void map_to_bool(char** data, const int64_t* strides, int64_t n, F f) {
   auto map = [f](auto type, char** parts, const int64_t* steps, int64_t m) {
     if constexpr (is_unary) {
       map1<bool, decltype(type)>(parts, steps, m, f);
+    } else if constexpr (std::is_same_v<decltype(type), bool>) {
+      // As numbers 0 and 1: of bools and "and" and "or" the compiler makes no vectors.
+      map2<bool, uint8_t>(parts, steps, m, [f](uint8_t a, uint8_t b) {
+        return f(static_cast<uint8_t>(a != 0), static_cast<uint8_t>(b != 0));
+      });
     } else {
       map2<bool, decltype(type)>(parts, steps, m, f);
     }
@@ -63,7 +68,7 @@ namespace {
   struct name##_kernel {                                                            \
     static constexpr Kinds kinds_ = Kinds::kinds;                                   \
     static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
-      using T = Wide<E>;                                                            \
+      using T = std::conditional_t<std::is_same_v<E, bool>, uint8_t, Wide<E>>;      \
       map_to_bool<E>(data, strides, n, [](T a, T b) -> bool { return formula; });   \
     }                                                                               \
   };

@@ -55,6 +55,7 @@ void where_loop(char** data, const int64_t* strides, int64_t n, const void*) {
     if (strides[2] == size && strides[3] == size) return where_dense<1, 1>(y, condition, a, b, n);
     if (strides[2] == 0 && strides[3] == size) return where_dense<0, 1>(y, condition, a, b, n);
     if (strides[2] == size && strides[3] == 0) return where_dense<1, 0>(y, condition, a, b, n);
+    if (strides[2] == 0 && strides[3] == 0) return where_dense<0, 0>(y, condition, a, b, n);
   }
   for (int64_t i = 0; i < n; ++i) {
     const char* from =

@@ -1,6 +1,7 @@
 #include "cpu/formulas.h"
 #include "cpu/loops.h"
 #include "cpu/pointwise/loop_tables.h"
+#include "math/bessel.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {

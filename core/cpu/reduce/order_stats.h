@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "cpu/isa.h"
 
 namespace facula::cpu {
 
@@ -13,17 +14,23 @@ enum class Pick {
   Mode,       // the smallest of the most frequent values, where it is last
 };
 
-// The place of the element asked for among n > 0 real numbers `step` bytes apart; k counts from 0.
-int64_t pick_index(Pick pick, DType dtype, const char* x, int64_t step, int64_t n, int64_t k);
+struct OrderTable {
+  // The place of the element asked for among n > 0 real numbers `step` bytes apart; k counts from
+  // 0.
+  int64_t (*pick_index)(Pick pick, DType dtype, const char* x, int64_t step, int64_t n, int64_t k);
 
-// Where n_values real numbers belong in n others that are in order: before those that are equal, or
-// behind.
-void search_sorted(DType dtype, const char* ordered, int64_t n, const char* values,
-                   int64_t n_values, bool is_right, int64_t* places);
+  // Where n_values real numbers belong in n others that are in order: before those that are equal,
+  // or behind.
+  void (*search_sorted)(DType dtype, const char* ordered, int64_t n, const char* values,
+                        int64_t n_values, bool is_right, int64_t* places);
 
-// Adds to counts[b] how many of n elements fall into interval b of `bins` equal ones from low to
-// high, which belongs to the last.
-template <class T>
-void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int64_t* counts);
+  // Adds to counts[b] how many of n elements fall into interval b of `bins` equal ones from low to
+  // high, which belongs to the last.
+  void (*count_floats)(const float* x, int64_t n, int64_t bins, float low, float high, float width,
+                       int64_t* counts);
+  void (*count_doubles)(const double* x, int64_t n, int64_t bins, double low, double high,
+                        double width, int64_t* counts);
+};
+FACULA_KERNEL_TABLE(OrderTable, order_table)
 
 }  // namespace facula::cpu

@@ -162,6 +162,14 @@ void load_rows(const Job& job, const char* from, int64_t stride, int64_t n, int6
     char* data[2] = {to, const_cast<char*>(from)};
     return job.load(data, strides, n * n_rows, nullptr);
   }
+  constexpr int64_t kLongRow = 64;  // elements that pay for a call
+  if (stride == size && n >= kLongRow) {
+    for (int64_t row = 0; row < n_rows; ++row) {
+      char* data[2] = {to + row * n * job.wide_bytes, const_cast<char*>(from) + row * row_stride};
+      job.load(data, strides, n, nullptr);
+    }
+    return;
+  }
   // Rows, or parts of one, are brought together before they are converted.
   constexpr int64_t kPackBytes = 16384;
   alignas(64) char packed[kPackBytes];

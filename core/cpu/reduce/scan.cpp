@@ -56,21 +56,24 @@ template <class T, class Join>
 struct RunningTotal {
   static constexpr bool kIsDefined = !std::is_same_v<T, bool>;
   static constexpr std::array<int64_t, 2> kItemBytes = {sizeof(T), sizeof(T)};
-  static constexpr int64_t kLongestBeside = std::numeric_limits<int64_t>::max();
+  // Integers are added in one cycle, for which there is nothing to wait.
+  static constexpr bool kIsQuick = std::is_integral_v<T> && std::is_same_v<Join, Add>;
+  static constexpr int64_t kLongestBeside = kIsQuick ? 64 : std::numeric_limits<int64_t>::max();
   static constexpr ScanKernel kernel = scan_lines<RunningTotal>;
 
   template <int kLines>
   static FACULA_FN void run(char** data, const int64_t* steps, const int64_t* line_steps,
                             int64_t n) {
     using A = Running<T>;
+    // By value, also below: the writes might change steps, for all that the compiler knows.
+    char *y = data[0], *x = data[1];
+    int64_t y_step = steps[0], x_step = steps[1], y_line = line_steps[0], x_line = line_steps[1];
     A total[kLines], next[kLines];
     for (A& t : total) t = Join::template first<A>();
-    for (int64_t i = 0; i < n; ++i) {
-      for (int l = 0; l < kLines; ++l)
-        next[l] = static_cast<A>(at<T>(data[1] + i * steps[1], line_steps[1], l));
+    for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step) {
+      for (int l = 0; l < kLines; ++l) next[l] = static_cast<A>(at<T>(x, x_line, l));
       for (int l = 0; l < kLines; ++l) total[l] = static_cast<A>(Join::join(total[l], next[l]));
-      for (int l = 0; l < kLines; ++l)
-        at<T>(data[0] + i * steps[0], line_steps[0], l) = static_cast<T>(total[l]);
+      for (int l = 0; l < kLines; ++l) at<T>(y, y_line, l) = static_cast<T>(total[l]);
     }
   }
 };
@@ -93,11 +96,14 @@ struct RunningExtremum {
   static FACULA_FN void run(char** data, const int64_t* steps, const int64_t* line_steps,
                             int64_t n) {
     using W = Wide<T>;
+    char *y = data[0], *places = data[1], *from = data[2];
+    int64_t y_step = steps[0], place_step = steps[1], x_step = steps[2];
+    int64_t y_line = line_steps[0], place_line = line_steps[1], x_line = line_steps[2];
     W best[kLines], x[kLines];
     int64_t index[kLines] = {};
-    for (int l = 0; l < kLines; ++l) best[l] = at<T>(data[2], line_steps[2], l);
-    for (int64_t i = 0; i < n; ++i) {
-      for (int l = 0; l < kLines; ++l) x[l] = at<T>(data[2] + i * steps[2], line_steps[2], l);
+    for (int l = 0; l < kLines; ++l) best[l] = at<T>(from, x_line, l);
+    for (int64_t i = 0; i < n; ++i, y += y_step, places += place_step, from += x_step) {
+      for (int l = 0; l < kLines; ++l) x[l] = at<T>(from, x_line, l);
       for (int l = 0; l < kLines; ++l) {
         bool is_behind = kMax ? x[l] < best[l] : x[l] > best[l];
         if (kLines == 1 && __builtin_expect(is_behind, 1)) continue;
@@ -105,10 +111,8 @@ struct RunningExtremum {
         best[l] = takes ? x[l] : best[l];
         index[l] = takes ? i : index[l];
       }
-      for (int l = 0; l < kLines; ++l)
-        at<T>(data[0] + i * steps[0], line_steps[0], l) = static_cast<T>(best[l]);
-      for (int l = 0; l < kLines; ++l)
-        at<int64_t>(data[1] + i * steps[1], line_steps[1], l) = index[l];
+      for (int l = 0; l < kLines; ++l) at<T>(y, y_line, l) = static_cast<T>(best[l]);
+      for (int l = 0; l < kLines; ++l) at<int64_t>(places, place_line, l) = index[l];
     }
   }
 };

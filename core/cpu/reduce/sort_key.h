@@ -6,8 +6,10 @@
 #include <type_traits>
 
 #include "base/dtype.h"
+#include "cpu/isa.h"
 
 namespace facula::cpu {
+inline namespace FACULA_ISA {
 
 template <int kBytes>
 using Bits = std::conditional_t<
@@ -21,13 +23,19 @@ template <class T>
 inline constexpr Key<T> kNanKey = std::numeric_limits<Key<T>>::max();  // of no other float
 
 template <class T>
+inline constexpr int kFractionBits = std::is_same_v<T, Half>       ? 10
+                                     : std::is_same_v<T, BFloat16> ? 7
+                                     : std::is_same_v<T, float>    ? 23
+                                                                   : 52;
+
+template <class T>
 Key<T> to_key(T value) {
   constexpr Key<T> sign = static_cast<Key<T>>(Key<T>{1} << (8 * sizeof(T) - 1));
   Key<T> bits;
   std::memcpy(&bits, &value, sizeof(T));
   if constexpr (is_floating_v<T>) {
-    Wide<T> wide = value;
-    if (wide != wide) return kNanKey<T>;
+    constexpr Key<T> infinity = static_cast<Key<T>>(sign - (Key<T>{1} << kFractionBits<T>));
+    if (static_cast<Key<T>>(bits & (sign - 1)) > infinity) return kNanKey<T>;
     if (bits == sign) bits = 0;  // -0 equals 0
     // All bits of a negative number turn around, of others the sign: without a branch.
     Key<T> is_negative = static_cast<Key<T>>(bits >> (8 * sizeof(T) - 1));
@@ -57,4 +65,5 @@ inline __attribute__((always_inline)) void order_by_rank(const K* keys, int64_t 
   for (int32_t i = 0; i < n; ++i) order[ranks[i]] = i;
 }
 
+}  // namespace FACULA_ISA
 }  // namespace facula::cpu

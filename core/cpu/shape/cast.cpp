@@ -1,12 +1,19 @@
 // Copies between dtypes.
 #include <array>
-#include <cstring>
 
 #include "cpu/loops.h"
 #include "cpu/pointwise/loop_tables.h"
+#include "cpu/shape/copy_line.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
+
+// As through int64, below, in half the width: for integers of which no more bits are kept than are
+// zero in all numbers beyond 32 bits.
+template <class To>
+inline To through_int32(float x) {
+  return x >= -2147483648.0f && x < 2147483648.0f ? static_cast<To>(static_cast<int32_t>(x)) : 0;
+}
 
 template <class To, class From>
 inline To convert(From x) {
@@ -29,6 +36,8 @@ inline To convert(From x) {
     return To(static_cast<float>(x));
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
+  } else if constexpr (std::is_same_v<From, float> && sizeof(To) == 1) {
+    return through_int32<To>(x);  // the floats beyond 32 bits are multiples of 256
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Out of range is undefined in C++; going through int64 gives PyTorch's wrapping on the values
     // that have one.
@@ -41,10 +50,27 @@ inline To convert(From x) {
 }
 
 template <class To, class From>
+inline void map_block(char* y, int64_t y_step, char* x, int64_t x_step, int64_t n) {
+  char* data[] = {y, x};
+  int64_t strides[] = {y_step, x_step};
+  if constexpr (std::is_same_v<From, bool> && !is_complex_v<To>) {
+    // As numbers 0 and 1: of bools the compiler makes no vectors.
+    map1<To, uint8_t>(data, strides, n,
+                      [](uint8_t x) { return convert<To>(static_cast<uint8_t>(x != 0)); });
+  } else {
+    map1<To, From>(data, strides, n, [](From x) -> To { return convert<To>(x); });
+  }
+}
+
+// Those that vectors of float are loaded from and stored to.
+template <class T>
+constexpr bool is_floats_v = is_reduced_float_v<T> || std::is_same_v<T, float>;
+
+template <class To, class From>
 void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
   if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
     if (strides[0] == sizeof(To) && strides[1] == sizeof(To)) {
-      std::memcpy(data[0], data[1], n * sizeof(To));
+      copy_line(data[0], data[1], n * sizeof(To));
       return;
     }
   }
@@ -53,35 +79,45 @@ void cast_loop(char** data, const int64_t* strides, int64_t n, const void*) {
     std::fill_n(reinterpret_cast<To*>(data[0]), n, value);
     return;
   }
-  if constexpr ((is_reduced_float_v<From> || is_reduced_float_v<To>)&&!is_complex_v<From> &&
-                !is_complex_v<To>) {
+  if constexpr (is_floats_v<From> && is_floats_v<To>) {
     if (strides[0] == sizeof(To) && strides[1] == sizeof(From)) {
-      // Through vectors of float, which the others are converted from or to in loops.
       constexpr int64_t lanes = Vec<float>::kLanes;
       To* y = reinterpret_cast<To*>(data[0]);
       const From* x = reinterpret_cast<const From*>(data[1]);
       int64_t i = 0;
-      for (; i + lanes <= n; i += lanes) {
-        float block[lanes];
-        Vec<float> v;
-        if constexpr (is_reduced_float_v<From> || std::is_same_v<From, float>) {
-          v = Vec<float>::load(x + i);
-        } else {
-          for (int64_t k = 0; k < lanes; ++k) block[k] = convert<float>(element(x + i + k));
-          v = Vec<float>::load(block);
-        }
-        if constexpr (is_reduced_float_v<To> || std::is_same_v<To, float>) {
-          v.store(y + i);
-        } else {
-          v.store(block);
-          for (int64_t k = 0; k < lanes; ++k) y[i + k] = convert<To>(block[k]);
-        }
-      }
-      for (; i < n; ++i) y[i] = convert<To>(element(x + i));
+      for (; i + lanes <= n; i += lanes) Vec<float>::load(x + i).store(y + i);
+      for (; i < n; ++i) y[i] = convert<To>(x[i]);
       return;
     }
   }
-  map1<To, From>(data, strides, n, [](From x) -> To { return convert<To>(x); });
+  if constexpr (is_reduced_float_v<From> || is_reduced_float_v<To>) {
+    // Through blocks of float, which have vectors from and to 16 bits.
+    float block[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      int64_t m = std::min(n - begin, kBlock);
+      char *y = data[0] + begin * strides[0], *x = data[1] + begin * strides[1];
+      if constexpr (is_reduced_float_v<From>) {
+        gather<From>(block, x, strides[1], m);
+      } else {
+        map_block<float, From>(reinterpret_cast<char*>(block), sizeof(float), x, strides[1], m);
+      }
+      // All float16 are below 2^16, and bfloat16 beyond 32 bits are multiples of 2^24.
+      constexpr bool is_short =
+          std::is_integral_v<To> && !std::is_same_v<To, bool> &&
+          (sizeof(To) <= 2 || (sizeof(To) == 4 && std::is_same_v<From, Half>));
+      if constexpr (is_reduced_float_v<To>) {
+        scatter<To>(y, strides[0], block, m);
+      } else if constexpr (is_short) {
+        char* data[] = {y, reinterpret_cast<char*>(block)};
+        int64_t steps[] = {strides[0], sizeof(float)};
+        map1<To, float>(data, steps, m, through_int32<To>);
+      } else {
+        map_block<To, float>(y, strides[0], reinterpret_cast<char*>(block), sizeof(float), m);
+      }
+    }
+    return;
+  }
+  map_block<To, From>(data[0], strides[0], data[1], strides[1], n);
 }
 
 #define TO(T, Name) cast_loop<T, From>,

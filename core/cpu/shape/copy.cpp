@@ -18,10 +18,10 @@ namespace {
 
 // Rows without gaps, in steps that are chosen once for all of them.
 void copy_dense_rows(Plane p, int64_t nbytes) {
-  constexpr int64_t kLong = 4096;
+  constexpr int64_t kLong = 512;
   if (nbytes > kLong) {
     for (int64_t row = 0; row < p.n_rows; ++row)
-      std::memcpy(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
+      copy_long(p.to + row * p.to_row, p.from + row * p.from_row, nbytes);
   } else if (nbytes > 0) {
     with_step(nbytes, [p, nbytes](auto step) {
       for (int64_t row = 0; row < p.n_rows; ++row)
@@ -60,9 +60,33 @@ void copy_spaced_rows(Plane p) {
   }
 }
 
+// n elements in the lanes of a vector and back; F is only what carries the bits. Elements of
+// 16 bits are the lower halves of lanes of float.
+template <class F, class T>
+FACULA_FN Vec<F> load_bits(const T* from, int64_t n) {
+  if constexpr (sizeof(T) == sizeof(F)) {
+    return load_lanes<Vec<F>>(reinterpret_cast<const F*>(from), n);
+  } else {
+    Native<T, kVecBytes / sizeof(F) * sizeof(T)> bits = {};
+    n == Vec<F>::kLanes ? std::memcpy(&bits, from, sizeof(bits))
+                        : std::memcpy(&bits, from, n * sizeof(T));
+    return bit_cast<F>(Vec<uint32_t>(__builtin_convertvector(bits, Native<uint32_t>)));
+  }
+}
+template <class F, class T>
+FACULA_FN void store_bits(Vec<F> v, T* to, int64_t n) {
+  if constexpr (sizeof(T) == sizeof(F)) {
+    store_lanes(v, reinterpret_cast<F*>(to), n);
+  } else {
+    using Bits = Native<T, kVecBytes / sizeof(F) * sizeof(T)>;
+    Bits bits = __builtin_convertvector(bit_cast<uint32_t>(v).v, Bits);
+    n == Vec<F>::kLanes ? std::memcpy(to, &bits, sizeof(bits))
+                        : std::memcpy(to, &bits, n * sizeof(T));
+  }
+}
+
 // Without gaps in `to` along a row and in `from` across them: squares are turned over in registers.
-// F is only what carries the bits.
-template <class F>
+template <class F, class T>
 void copy_transposed(Plane p) {
   constexpr int64_t side = Vec<F>::kLanes;
   for (int64_t row = 0; row < p.n_rows; row += side) {
@@ -71,14 +95,12 @@ void copy_transposed(Plane p) {
       int64_t n = std::min(side, p.n - i);
       Vec<F> square[side];
       for (int64_t j = 0; j < side; ++j) {
-        auto* from = reinterpret_cast<const F*>(p.from + (i + j) * p.from_step) + row;
-        square[j] = j < n ? load_lanes<Vec<F>>(from, n_rows) : Vec<F>(F(0));
+        auto* from = reinterpret_cast<const T*>(p.from + (i + j) * p.from_step) + row;
+        square[j] = j < n ? load_bits<F>(from, n_rows) : Vec<F>(F(0));
       }
       transpose(square);
-      for (int64_t j = 0; j < n_rows; ++j) {
-        F* to = reinterpret_cast<F*>(p.to + (row + j) * p.to_row) + i;
-        store_lanes(square[j], to, n);
-      }
+      for (int64_t j = 0; j < n_rows; ++j)
+        store_bits(square[j], reinterpret_cast<T*>(p.to + (row + j) * p.to_row) + i, n);
     }
   }
 }
@@ -141,8 +163,8 @@ void copy_plane(Plane p) {
   if (is_dense && (p.n > 1 || p.n_rows == 1)) return copy_dense_rows(p, p.n * size);
   if (p.to_step == size && p.from_step == 0) return copy_repeated<T>(p);
   if (p.to_step == size && p.from_row == size) {
-    if constexpr (size == 4) return copy_transposed<float>(p);
-    if constexpr (size == 8) return copy_transposed<double>(p);
+    if constexpr (size == 2 || size == 4) return copy_transposed<float, T>(p);
+    if constexpr (size == 8) return copy_transposed<double, T>(p);
   }
   if (p.to_step == size && p.n > 1) {
     if (p.from_step == -size) return copy_spaced_rows<T, -1>(p);
@@ -187,6 +209,7 @@ constexpr decltype(CopyTable::fence) fence = nullptr;
 extern const CopyTable copy_table;
 const CopyTable copy_table = {{copy_plane<uint8_t>, copy_plane<uint16_t>, copy_plane<uint32_t>,
                                copy_plane<uint64_t>, copy_plane<Bytes16>},
+                              copy_line,
                               copy_past_caches,
                               fence};
 

@@ -18,6 +18,7 @@ struct Plane {
 
 struct CopyTable {
   std::array<void (*)(Plane), 5> by_size;  // for elements of 1, 2, 4, 8 and 16 bytes
+  void (*line)(char* to, const char* from, int64_t nbytes);
   // nbytes to an address that is a multiple of 64, past the caches; null where the machine has no
   // such stores. Other threads may see them only after the fence.
   void (*past_caches)(char* to, const char* from, int64_t nbytes);

@@ -4,6 +4,7 @@
 
 #include "cuda/device.h"
 #include "cuda/kernel.h"
+#include "cuda/kernels/scatter.h"
 #include "cuda/reduce/scan.h"
 #include "cuda/reduce/sort.h"
 #include "cuda/shape.h"
@@ -17,12 +18,17 @@ namespace {
 FACULA_KERNEL(find_places, "index.h", OffsetsArguments)
 FACULA_KERNEL(read_at, "index.h", ReadArguments, kWordDTypes)
 FACULA_KERNEL(write_at, "index.h", WriteArguments, kAllDTypes)
-FACULA_KERNEL(make_keys, "index.h", KeyArguments)
-FACULA_KERNEL(write_segments, "index.h", SegmentArguments, kAllDTypes)
+constexpr DTypes kNumberDTypes = only(DType::Int32) | only(DType::Int64);
+FACULA_KERNEL(make_keys, "index.h", KeyArguments, kNumberDTypes)
+FACULA_KERNEL(write_segments, "index.h", SegmentArguments, kAllDTypes, kNumberDTypes, kNumberDTypes)
+FACULA_KERNEL(write_row_segments, "index.h", SegmentArguments, kAllDTypes, kNumberDTypes,
+              kNumberDTypes)
+FACULA_KERNEL(write_tile, "scatter.h", TileWriteArguments, kAllDTypes)
 FACULA_KERNEL(count_nonzero, "index.h", FindArguments)
 FACULA_KERNEL(list_nonzero, "index.h", FindArguments)
 FACULA_KERNEL(sum_positions, "index.h", PositionArguments)
 FACULA_KERNEL(count_bins, "index.h", CountArguments, only(DType::Float32) | only(DType::Float64))
+FACULA_KERNEL(count_numbers, "index.h", CountArguments)
 FACULA_KERNEL(search_sorted, "index.h", SearchArguments, kRealDTypes & ~only(DType::Bool))
 FACULA_KERNEL(clear_triangle, "index.h", TriangleArguments, kWordDTypes)
 
@@ -71,19 +77,25 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   k.outer = shape_of<1>(walk, {kIndex}, is_outer);
   k.serial = shape_of<1>(walk, {kIndex}, is_serial);
   int64_t n = k.outer.numel * k.serial.numel;
+  bool has_inner = false;
+  for (int d = 0; d < walk.n_dims; ++d) has_inner = has_inner || is_inner(d);
   // Offsets, not indices: below the number of elements.
   if (bounds.size == INT64_MAX) k.bounds.size = y.storage()->nbytes() / y.itemsize();
-  constexpr int64_t item = sizeof(int64_t);
-  Workspace keys(y.device(), n * item), order(y.device(), n * item);
-  k.keys = reinterpret_cast<int64_t*>(keys.data());
-  k.order = reinterpret_cast<int64_t*>(order.data());
-  make_keys_kernel.for_each(y.device(), {}, n, k);
-  sort_by_key(y.device(), k.keys, k.order, n, k.outer.numel * k.bounds.size + 1);
+  if (!has_inner && k.serial.numel <= kSortTile && k.bounds.size < UINT32_MAX) {
+    TileWriteArguments t{walk.data[kY], walk.data[kX], k.index, step, mode, k.bounds, {}, {}};
+    t.outer = shape_of<3>(walk, {kY, kX, kIndex}, is_outer);
+    t.serial = shape_of<2>(walk, {kX, kIndex}, is_serial);
+    return write_tile_kernel(y.device(), {y.dtype()}, {k.outer.numel, 1}, t);
+  }
+  DigitSorter sorter(y.device(), n, k.outer.numel * k.bounds.size + 1);
+  k.keys = sorter.keys();
+  make_keys_kernel.for_each(y.device(), {sorter.key_dtype()}, n, k);
+  sorter.sort_keys();
   SegmentArguments s{};
   s.y = walk.data[kY];
   s.x = walk.data[kX];
-  s.keys = k.keys;
-  s.order = k.order;
+  s.keys = sorter.sorted_keys();
+  s.order = sorter.order();
   s.n_keys = n;
   s.size = k.bounds.size;
   s.step = step;
@@ -91,7 +103,11 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   s.outer = shape_of<2>(walk, {kY, kX}, is_outer);
   s.inner = shape_of<2>(walk, {kY, kX}, is_inner);
   s.serial = shape_of<1>(walk, {kX}, is_serial);
-  write_segments_kernel.for_each(y.device(), {y.dtype()}, n * s.inner.numel, s);
+  s.n_parts = ceil_div(s.inner.numel, kSegmentColumns * kSegmentStep);
+  std::initializer_list<DType> dtypes = {y.dtype(), sorter.key_dtype(), sorter.order_dtype()};
+  if (s.inner.numel >= kSegmentStep)
+    return write_row_segments_kernel(y.device(), dtypes, {n * s.n_parts, 1}, s);
+  write_segments_kernel.for_each(y.device(), dtypes, n * s.inner.numel, s);
 }
 
 }  // namespace
@@ -177,10 +193,28 @@ void sum_positions(int64_t* sums, const Tensor& places, const Dims& sizes, const
   sum_positions_kernel.for_each(places.device(), {}, a.n, a);
 }
 
+namespace {
+
+// Blocks that fill a GPU, with enough elements each to be worth the counts of its own.
+Grid count_grid(int64_t numel) {
+  constexpr int64_t kElementsPerBlock = 16 * kKernelThreads, kMostBlocks = 1024;
+  return {std::min(ceil_div(numel, kElementsPerBlock), kMostBlocks), 1};
+}
+
+}  // namespace
+
 void count_bins(const Tensor& x, double low, double high, const Tensor& counts) {
-  count_bins_kernel.for_each(
-      x.device(), {x.dtype()}, x.numel(),
-      {x.address(), counts.address_as<int64_t>(), x.numel(), counts.numel(), low, high});
+  if (x.numel() > 0)
+    count_bins_kernel(
+        x.device(), {x.dtype()}, count_grid(x.numel()),
+        {x.address(), counts.address_as<int64_t>(), x.numel(), counts.numel(), low, high});
+}
+
+void count_numbers(const Tensor& x, const Tensor& counts) {
+  if (x.numel() > 0)
+    count_numbers_kernel(
+        x.device(), {}, count_grid(x.numel()),
+        {x.address(), counts.address_as<int64_t>(), x.numel(), counts.numel(), 0, 0});
 }
 
 void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& values,

@@ -34,6 +34,8 @@ void sum_positions(int64_t* sums, const Tensor& places, const Dims& sizes, const
 
 // As cpu::count_bins and cpu::search_sorted, of contiguous tensors.
 void count_bins(const Tensor& x, double low, double high, const Tensor& counts);
+// How often each number from 0 on, of int64, occurs; all are below counts.numel().
+void count_numbers(const Tensor& x, const Tensor& counts);
 void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& values,
                    int64_t line_size, int64_t width, bool is_right);
 

@@ -1,11 +1,21 @@
 // What the formulas of the .def lists may call, as math::name, for one number.
 #pragma once
 #include "cuda/kernels/types.h"
+#include "math/primitives.h"
+
+namespace facula::math {
+inline namespace FACULA_ISA {
+// Before the template, which goes through double: slow on many GPUs.
+FACULA_FN float pow(float x, float y) { return ::pow(x, y); }
+}  // namespace FACULA_ISA
+}  // namespace facula::math
+
 #include "math/activations.h"
 #include "math/arithmetic.h"
+#include "math/bessel.h"
 #include "math/complex.h"
 #include "math/gamma.h"
-#include "math/lanes.h"
+#include "math/polynomials.h"
 
 namespace facula::math {
 inline namespace FACULA_ISA {
@@ -18,16 +28,6 @@ template <class T, IfFloat<T> = 0>
 FACULA_FN T sgn(T x) {
   return sign(x);
 }
-#define FACULA_OF_ONE(name)                   \
-  template <class T>                          \
-  FACULA_FN T name(T x) {                     \
-    return static_cast<T>(name##_of_lane(x)); \
-  }
-#define FACULA_OF_TWO(name)                      \
-  template <class T>                             \
-  FACULA_FN T name(T a, T b) {                   \
-    return static_cast<T>(name##_of_lane(a, b)); \
-  }
 // For results of 16 bits, whose rounding hides the error of the GPU's own exponential: instead of
 // the templates in programs that say so.
 #ifdef FACULA_ROUNDED
@@ -50,11 +50,6 @@ FACULA_FN float gelu_tanh_backward(float g, float x) {
   return g * (half + (bend == 0 ? 0.0f : x * slope * bend));
 }
 #endif
-
-FACULA_LANES_OF_ONE(FACULA_OF_ONE)
-FACULA_LANES_OF_TWO(FACULA_OF_TWO)
-#undef FACULA_OF_ONE
-#undef FACULA_OF_TWO
 
 }  // namespace FACULA_ISA
 }  // namespace facula::math

@@ -49,16 +49,18 @@ struct WriteArguments {
 // outer * serial.numel + serial, and have the key outer * bounds.size + place.
 struct KeyArguments {
   const char* index;
-  int64_t *keys, *order;
+  char* keys;
   IndexBounds bounds;
   Shape<1> outer, serial;
 };
 
+constexpr int kSegmentColumns = 4, kSegmentStep = 256;
+
 struct SegmentArguments {
   char* y;
-  const char* x;
-  const int64_t *keys, *order;
+  const char *x, *keys, *order;
   int64_t n_keys, size, step;
+  int64_t n_parts;  // of a row, of kSegmentColumns times kSegmentStep columns each
   IndexWrite mode;
   Shape<2> outer, inner;  // y, x
   Shape<1> serial;        // x
@@ -82,6 +84,9 @@ struct PositionArguments {
   int64_t n;
   Shape<1> shape;
 };
+
+// Counts of so many bins are made in the shared memory of each block, then added up.
+constexpr int kSharedBins = 4096;
 
 struct CountArguments {
   const char* x;
@@ -177,6 +182,7 @@ FACULA_FN void write_at(const WriteArguments& a) {
   }
 }
 
+template <class K>
 FACULA_FN void make_keys(const KeyArguments& a) {
   int64_t i = thread_number(), s, outer_at, at;
   if (i >= a.outer.numel * a.serial.numel) return;
@@ -185,30 +191,61 @@ FACULA_FN void make_keys(const KeyArguments& a) {
   find_offsets(a.serial, s, &at);
   int64_t place = checked_place(a.bounds, a.index + outer_at + at);
   // Behind all others.
-  a.keys[i] = (place < 0 ? a.outer.numel : outer) * a.bounds.size + (place < 0 ? 0 : place);
-  a.order[i] = i;
+  reinterpret_cast<K*>(a.keys)[i] =
+      K((place < 0 ? a.outer.numel : outer) * a.bounds.size + (place < 0 ? 0 : place));
 }
 
-template <class T>
-FACULA_FN void write_segments(const SegmentArguments& a) {
-  int64_t t = thread_number(), column, place, outer_at[2], at[2];
-  int64_t p = divide(t, a.inner.numel, column);
-  if (p >= a.n_keys) return;
-  int64_t key = a.keys[p];
-  if (p > 0 && a.keys[p - 1] == key) return;
-  int64_t outer = divide(key, a.size, place);
+// The elements from number p on that have its key, if it is the first of them: in columns
+// kSegmentStep apart.
+template <class T, class K, class Order, int kColumns>
+FACULA_FN void write_segment(const SegmentArguments& a, int64_t p, int64_t column) {
+  const K* keys = reinterpret_cast<const K*>(a.keys);
+  const Order* order = reinterpret_cast<const Order*>(a.order);
+  K key = keys[p];
+  if (p > 0 && keys[p - 1] == key) return;
+  // Those of 32 bits have no sign.
+  int64_t number = sizeof(K) == 4 ? int64_t(uint32_t(key)) : int64_t(key), place, outer_at[2];
+  int64_t outer = divide(number, a.size, place);
   if (outer >= a.outer.numel) return;
   find_offsets(a.outer, outer, outer_at);
-  find_offsets(a.inner, column, at);
-  T* y = reinterpret_cast<T*>(a.y + outer_at[0] + at[0] + place * a.step);
-  const char* x = a.x + outer_at[1] + at[1];
-  Wide<T> total = *y;
-  for (; p < a.n_keys && a.keys[p] == key; ++p) {
-    int64_t offset;
-    find_offsets(a.serial, a.order[p] - outer * a.serial.numel, &offset);
-    total = combined<Wide<T>>(a.mode, total, *reinterpret_cast<const T*>(x + offset));
+  T* y[kColumns] = {};
+  const char* x[kColumns];
+  Wide<T> totals[kColumns];
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+    if (column + c * kSegmentStep >= a.inner.numel) continue;
+    int64_t at[2];
+    find_offsets(a.inner, column + c * kSegmentStep, at);
+    y[c] = reinterpret_cast<T*>(a.y + outer_at[0] + at[0] + place * a.step);
+    x[c] = a.x + outer_at[1] + at[1];
+    totals[c] = *y[c];
   }
-  *y = T(total);
+  for (; p < a.n_keys && keys[p] == key; ++p) {
+    int64_t offset;
+    find_offsets(a.serial, order[p] - outer * a.serial.numel, &offset);
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c)
+      if (y[c])
+        totals[c] =
+            combined<Wide<T>>(a.mode, totals[c], *reinterpret_cast<const T*>(x[c] + offset));
+  }
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c)
+    if (y[c]) *y[c] = T(totals[c]);
+}
+
+template <class T, class K, class Order>
+FACULA_FN void write_segments(const SegmentArguments& a) {
+  int64_t column, p = divide(thread_number(), a.inner.numel, column);
+  if (p < a.n_keys) write_segment<T, K, Order, 1>(a, p, column);
+}
+
+// A block to each part of a row: what does not depend on the column is found once for several.
+template <class T, class K, class Order>
+FACULA_FN void write_row_segments(const SegmentArguments& a) {
+  int64_t part, p = divide(blockIdx.x, a.n_parts, part);
+  write_segment<T, K, Order, kSegmentColumns>(a, p,
+                                              part * kSegmentColumns * kSegmentStep + threadIdx.x);
 }
 
 FACULA_FN void count_nonzero(const FindArguments& a) {
@@ -251,18 +288,45 @@ FACULA_FN void sum_positions(const PositionArguments& a) {
   if (i < a.n) find_offsets(a.shape, a.places[i], a.sums + i);
 }
 
+// Counts the elements i by bin(i), which is negative for those that are in none. Integers are
+// counted: in any order the same.
+template <class Bin>
+FACULA_FN void count_elements(const CountArguments& a, Bin bin) {
+  __shared__ unsigned own[kSharedBins];
+  bool is_shared = a.bins <= kSharedBins;
+  if (is_shared)
+    for (int b = threadIdx.x; b < a.bins; b += blockDim.x) own[b] = 0;
+  __syncthreads();
+  for (int64_t i = thread_number(); i < a.numel; i += int64_t(gridDim.x) * blockDim.x) {
+    int64_t b = bin(i);
+    if (b < 0) continue;
+    if (is_shared) {
+      atomicAdd(own + b, 1u);
+    } else {
+      atomicAdd(reinterpret_cast<uint64_t*>(a.counts + b), uint64_t(1));
+    }
+  }
+  __syncthreads();
+  if (!is_shared) return;
+  for (int b = threadIdx.x; b < a.bins; b += blockDim.x)
+    if (own[b] > 0) atomicAdd(reinterpret_cast<uint64_t*>(a.counts + b), uint64_t(own[b]));
+}
+
 // As core/cpu/reduce/order_stats.h: `bins` equal intervals from low to high, which belongs to the
-// last. Integers are counted: in any order the same.
+// last.
 template <class T>
 FACULA_FN void count_bins(const CountArguments& a) {
-  int64_t i = thread_number();
-  if (i >= a.numel) return;
-  T x = reinterpret_cast<const T*>(a.x)[i], low = T(a.low), high = T(a.high),
-    width = T(a.high - a.low);
-  if (!(x >= low && x <= high)) return;
-  T place = (x - low) * T(a.bins) / width;
-  int64_t bin = place < T(a.bins) ? int64_t(place) : a.bins - 1;
-  atomicAdd(reinterpret_cast<uint64_t*>(a.counts + bin), uint64_t(1));
+  T low = T(a.low), high = T(a.high), width = T(a.high - a.low);
+  count_elements(a, [&](int64_t i) -> int64_t {
+    T x = reinterpret_cast<const T*>(a.x)[i];
+    if (!(x >= low && x <= high)) return -1;
+    T place = (x - low) * T(a.bins) / width;
+    return place < T(a.bins) ? int64_t(place) : a.bins - 1;
+  });
+}
+
+FACULA_FN void count_numbers(const CountArguments& a) {
+  count_elements(a, [&](int64_t i) { return reinterpret_cast<const int64_t*>(a.x)[i]; });
 }
 
 // Each value by halving: before elements that are equal, or behind. NaN is the largest.

@@ -68,7 +68,9 @@ struct ClassLossArguments {
   int64_t ignored;
   char* stats;
   char *losses, *weights;  // of each row, by forward
-  const char* g;           // of each row, for backward
+  const char* g;           // for backward: of each row, or one for all where g_stride is 0
+  int64_t g_stride;
+  const char* total;  // what g is divided by, or null
   char* gx;
   int64_t gx_stride;  // from row to row of gx, where its rows are apart; else 0
 };

@@ -26,6 +26,7 @@ struct RandomCall {
   const uint64_t* words;
 };
 
+constexpr int kDrawn = 4;  // elements of a thread: those that share blocks of Philox
 struct SampleArguments {
   char* out;
   int64_t numel;
@@ -34,6 +35,7 @@ struct SampleArguments {
   double a, b;
   int64_t base;
   uint64_t range;
+  bool is_packed;
 };
 
 // A probability for each element.
@@ -45,7 +47,7 @@ struct ChanceArguments {
 };
 
 // y = x * scale where the mask is set, x * 0 elsewhere. With `draws` the mask is drawn first: set
-// with a probability that is `chance` / 2^53.
+// with a probability that is `chance` / 2^32.
 struct DropoutArguments {
   const char* x;
   char* y;
@@ -56,74 +58,114 @@ struct DropoutArguments {
   double scale;
   bool draws, is_packed;
 };
-constexpr int kDropoutPack = 4;  // elements of a thread
 
 #ifdef __CUDACC_RTC__
 
-FACULA_FN PhiloxStream stream_of(const RandomCall& r, int64_t i) {
-  if (r.words) return PhiloxStream(r.words[0], r.words[1] + r.call, i);
-  return PhiloxStream(r.seed, r.call, i);
+struct Streams {
+  uint64_t seed, call;
+  FACULA_FN explicit Streams(const RandomCall& r)
+      : seed(r.words ? r.words[0] : r.seed), call(r.words ? r.words[1] + r.call : r.call) {}
+  FACULA_FN PhiloxStream of(int64_t i) const { return PhiloxStream(seed, call, i); }
+  // The k-th block of the `group`-th four elements.
+  FACULA_FN PhiloxBlock block(int64_t group, int k) const {
+    return philox_4x32_10(seed, static_cast<uint64_t>(group) + (uint64_t(k) << 48), call);
+  }
+};
+
+// The words of one of four elements, whose blocks are there.
+struct LaneOfBlocks {
+  const PhiloxBlock* blocks;
+  int lane, n_taken = 0;
+  FACULA_FN uint32_t random() { return blocks[n_taken++].words[lane]; }
+  FACULA_FN uint64_t random64() {
+    uint64_t high = random();
+    return high << 32 | random();
+  }
+};
+
+// A thread has the elements that share blocks; sample(stream) gives one, of kWords words.
+template <class T, int kWords, class Sample>
+FACULA_FN void draw_each(const SampleArguments& a, Sample sample) {
+  int64_t group = thread_number(), i = group * kDrawn;
+  Streams streams(a.random);
+  PhiloxBlock blocks[kWords];
+#pragma unroll
+  for (int k = 0; k < kWords; ++k) blocks[k] = streams.block(group, k);
+  Pack<T, kDrawn> drawn;
+#pragma unroll
+  for (int j = 0; j < kDrawn; ++j) {
+    LaneOfBlocks stream{blocks, j};
+    drawn.values[j] = sample(stream);
+  }
+  T* out = reinterpret_cast<T*>(a.out) + i;
+  if (a.is_packed && i + kDrawn <= a.numel) {
+    *reinterpret_cast<Pack<T, kDrawn>*>(out) = drawn;
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < kDrawn; ++j)
+    if (i + j < a.numel) out[j] = drawn.values[j];
 }
 
 template <class T>
-FACULA_FN T sample_of(const SampleArguments& a, PhiloxStream& stream) {
+FACULA_FN void draw_samples(const SampleArguments& a) {
+  constexpr int kUniform = std::is_same_v<T, double> ? 2 : 1, kWhole = sizeof(T) == 8 ? 2 : 1;
   switch (a.distribution) {
     case Distribution::Geometric:
       if constexpr (!std::is_same_v<T, bool>)
-        return from_trials<T>(::ceil(::log(uniform_double(stream)) / a.a));
-      break;
+        draw_each<T, 2>(
+            a, [&](auto& s) { return from_trials<T>(::ceil(::log(uniform_double(s)) / a.a)); });
+      return;
     case Distribution::Bernoulli:
-      return is_below(stream.random64(), a.base) ? T(1) : T(0);
+      return draw_each<T, 2>(a,
+                             [&](auto& s) { return is_below(s.random64(), a.base) ? T(1) : T(0); });
     case Distribution::Integer:
-      return random_integer<T>(stream);
+      return draw_each<T, kWhole>(a, [](auto& s) { return random_integer<T>(s); });
     case Distribution::Range:
-      return random_in_range<T>(stream, a.base, a.range);
+      return draw_each<T, 2>(a, [&](auto& s) { return random_in_range<T>(s, a.base, a.range); });
     default:
       break;
   }
   if constexpr (is_floating_v<T>) {
     switch (a.distribution) {
-      case Distribution::Uniform:
-        return uniform_sample<T>(stream, Affine<T>(a.a, a.b));
+      case Distribution::Uniform: {
+        Affine<T> affine(a.a, a.b);
+        return draw_each<T, kUniform>(a, [&](auto& s) { return uniform_sample<T>(s, affine); });
+      }
       case Distribution::Normal:
-        return philox_normal<T>(stream, a.a, a.b);
+        return draw_each<T, 2 * kUniform>(a,
+                                          [&](auto& s) { return philox_normal<T>(s, a.a, a.b); });
       case Distribution::LogNormal:
-        return rounded<T>(::exp(fused(standard_normal(stream), a.b, a.a)));
+        return draw_each<T, 4>(
+            a, [&](auto& s) { return rounded<T>(::exp(fused(standard_normal(s), a.b, a.a))); });
       case Distribution::Cauchy:
-        return rounded<T>(fused(a.b, ::tan(kPi * (uniform_double(stream) - 0.5)), a.a));
+        return draw_each<T, 2>(a, [&](auto& s) {
+          return rounded<T>(fused(a.b, ::tan(kPi * (uniform_double(s) - 0.5)), a.a));
+        });
       case Distribution::Exponential:
-        return rounded<T>(a.a * log_of_complement(stream, uniform_double(stream)));
+        return draw_each<T, 2>(
+            a, [&](auto& s) { return rounded<T>(a.a * log_of_complement(s, uniform_double(s))); });
       default:
         break;
     }
   }
-  return T(0);
-}
-
-template <class T>
-FACULA_FN void draw_samples(const SampleArguments& a) {
-  int64_t i = thread_number();
-  if (i >= a.numel) return;
-  PhiloxStream stream = stream_of(a.random, i);
-  reinterpret_cast<T*>(a.out)[i] = sample_of<T>(a, stream);
 }
 
 // Neighbours [i, i + kPack), which are read and written together.
 template <class T, int kPack>
 FACULA_FN void drop_out(const DropoutArguments& a, int64_t i) {
   using W = Wide<T>;
+  // Read first: the memory works while the words are drawn.
+  auto x = *reinterpret_cast<const Pack<T, kPack>*>(reinterpret_cast<const T*>(a.x) + i);
   Pack<bool, kPack> mask;
   if (a.draws) {
+    Streams streams(a.random);
 #pragma unroll
-    for (int j = 0; j < kPack; ++j) {
-      PhiloxStream stream = stream_of(a.random, i + j);
-      mask.values[j] = is_below(stream.random64(), a.chance);
-    }
+    for (int j = 0; j < kPack; ++j) mask.values[j] = int64_t(streams.of(i + j).random()) < a.chance;
     *reinterpret_cast<Pack<bool, kPack>*>(a.mask + i) = mask;
   } else {
     mask = *reinterpret_cast<const Pack<bool, kPack>*>(a.mask + i);
   }
-  auto x = *reinterpret_cast<const Pack<T, kPack>*>(reinterpret_cast<const T*>(a.x) + i);
   Pack<T, kPack> y;
 #pragma unroll
   for (int j = 0; j < kPack; ++j)
@@ -133,16 +175,16 @@ FACULA_FN void drop_out(const DropoutArguments& a, int64_t i) {
 
 template <class T>
 FACULA_FN void dropout(const DropoutArguments& a) {
-  int64_t i = thread_number() * kDropoutPack;
-  if (a.is_packed && i + kDropoutPack <= a.numel) return drop_out<T, kDropoutPack>(a, i);
-  for (int64_t end = i + kDropoutPack; i < end && i < a.numel; ++i) drop_out<T, 1>(a, i);
+  int64_t i = thread_number() * kDrawn;
+  if (a.is_packed && i + kDrawn <= a.numel) return drop_out<T, kDrawn>(a, i);
+  for (int64_t end = i + kDrawn; i < end && i < a.numel; ++i) drop_out<T, 1>(a, i);
 }
 
 template <class P, class T>
 FACULA_FN void draw_chances(const ChanceArguments& a) {
   int64_t i = thread_number();
   if (i >= a.numel) return;
-  PhiloxStream stream = stream_of(a.random, i);
+  PhiloxStream stream = Streams(a.random).of(i);
   Wide<P> chance = reinterpret_cast<const P*>(a.chances)[i];
   bool is_one;
   if constexpr (std::is_same_v<P, double>) {

@@ -33,20 +33,21 @@ struct NormP {
   R value(const ReduceNumbers& n) const { return static_cast<R>(::pow(double(total), 1 / n.p)); }
 };
 
-// The extreme element and its number; of equal ones the first.
+// The extreme element and its number; of equal ones the first, which a thread comes to first.
 template <class W, class Join>
 struct ArgExtreme {
   W best = Join::template first<W>();
   int64_t index = -1;
   void add(W x, int64_t i, const ReduceNumbers&) {
-    bool is_equal = x == best || (x != x && best != best);
-    if (index < 0 || Join::beats(x, best) || (is_equal && i < index)) {
+    if (index < 0 || Join::beats(x, best)) {
       best = x;
       index = i;
     }
   }
   void join(const ArgExtreme& o) {
-    if (o.index >= 0) add(o.best, o.index, ReduceNumbers{});
+    bool is_equal = o.best == best || (o.best != o.best && best != best);
+    if (o.index < 0 || (is_equal && index >= 0 && index < o.index)) return;
+    if (index < 0 || is_equal || Join::beats(o.best, best)) *this = o;
   }
   W value(const ReduceNumbers&) const { return best; }
   int64_t second() const { return index; }
@@ -56,28 +57,45 @@ using ArgMax = ArgExtreme<W, math::Larger>;
 template <class W>
 using ArgMin = ArgExtreme<W, math::Smaller>;
 
-// Variance or its root, and the mean.
+// Variance or its root, and the mean: of distances from the first element that a thread has, in
+// double, which has bits enough for squares of all types but its own.
 template <class W>
 struct Moments {
-  double mean = 0, squares = 0, count = 0;
+  double pivot = 0, sum = 0, squares = 0;
+  int64_t count = 0;
   void add(W x, int64_t, const ReduceNumbers&) {
-    count += 1;
-    double apart = x - mean;
-    mean += apart / count;
-    squares += apart * (x - mean);
+    if (count == 0) pivot = x;
+    ++count;
+    double apart = x - pivot;
+    sum += apart;
+    squares += apart * apart;
+    if constexpr (std::is_same_v<W, double>) move_to_mean();
   }
-  void join(const Moments& o) {
+  void join(Moments o) {
     if (o.count == 0) return;
-    double total = count + o.count, share = o.count / total, apart = o.mean - mean;
-    squares += o.squares + apart * apart * count * share;
-    mean += apart * share;
-    count = total;
+    move_to_mean();
+    o.move_to_mean();
+    double share = double(o.count) / double(count + o.count), apart = o.pivot - pivot;
+    squares += o.squares + apart * apart * double(count) * share;
+    pivot += apart * share;
+    count += o.count;
   }
   double value(const ReduceNumbers& n) const {
-    double variance = squares / n.divisor;
+    double all = count > 0 ? squares - sum * sum / double(count) : 0;
+    double variance = (all < 0 ? 0 : all) / n.divisor;
     return n.takes_root ? ::sqrt(variance) : variance;
   }
-  double second() const { return count > 0 ? mean : nan(""); }
+  double second() const { return count > 0 ? pivot + sum / double(count) : nan(""); }
+
+ private:
+  // Divisions take long: only once before all joins.
+  void move_to_mean() {
+    if (sum == 0) return;
+    double shift = sum / double(count);
+    pivot += shift;
+    squares -= shift * sum;
+    sum = 0;
+  }
 };
 
 template <class Accumulator>

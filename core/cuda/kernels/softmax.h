@@ -180,6 +180,12 @@ FACULA_FN bool is_class(const ClassLossArguments& a, int64_t target) {
   return target != a.ignored && target >= 0 && target < a.shape.size;
 }
 
+template <class W>
+FACULA_FN W row_gradient(const ClassLossArguments& a, int64_t row) {
+  W g = reinterpret_cast<const W*>(a.g)[row * a.g_stride];
+  return a.total ? g / *reinterpret_cast<const W*>(a.total) : g;
+}
+
 template <class T, class Row>
 FACULA_FN void cross_entropy_of(const ClassLossArguments& a) {
   using W = Wide<T>;
@@ -216,7 +222,7 @@ FACULA_FN void cross_entropy_backward(const ClassLossArguments& a) {
   W high = stats[p.row], shift = stats[a.shape.n_rows + p.row];
   W weight = class_weight<T>(a, target);
   bool is_ignored = target == a.ignored;
-  W scale = is_ignored ? W(0) : reinterpret_cast<const W*>(a.g)[p.row] * weight;
+  W scale = is_ignored ? W(0) : row_gradient<W>(a, p.row) * weight;
   T* gx = reinterpret_cast<T*>(a.gx) + (a.gx_stride ? p.row * a.gx_stride : p.offset);
   map_row(gx, x, x, a.shape.size, a.shape.inner, p.place.lane, a.shape.n_lanes,
           [&](int64_t i, W value, W) {
@@ -252,7 +258,7 @@ FACULA_FN void nll_loss_backward(const ClassLossArguments& a) {
   if (!is_class<T>(a, target)) return;
   int64_t offset = row / inner * a.shape.size * inner + row % inner;
   reinterpret_cast<T*>(a.gx)[offset + target * inner] =
-      T(-reinterpret_cast<const W*>(a.g)[row] * class_weight<T>(a, target));
+      T(-row_gradient<W>(a, row) * class_weight<T>(a, target));
 }
 
 }  // namespace facula

@@ -26,10 +26,10 @@ struct ClassTargets {
 };
 void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const Tensor& stats,
                 const Tensor& losses, const Tensor& weights);
-// g: of each row. Of log probabilities, x and stats are undefined and gx is 0 before. The rows of a
-// matrix gx may lie apart.
-void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& x,
-                         const ClassTargets& classes, const Tensor& stats);
+// g: of each row, or one for all, divided by `total` where that is defined. Of log probabilities, x
+// and stats are undefined and gx is 0 before. The rows of a matrix gx may lie apart.
+void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& total,
+                         const Tensor& x, const ClassTargets& classes, const Tensor& stats);
 
 // Rows of `size` elements, n_groups of them to a sample; each of a row's runs of `inner` elements
 // has a parameter. Parameters have one floating dtype, statistics the wide one of x; undefined ones

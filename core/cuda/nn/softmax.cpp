@@ -71,10 +71,12 @@ void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const
   nll_loss_kernel.for_each(x.device(), {x.dtype()}, a.shape.n_rows, a);
 }
 
-void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& x,
-                         const ClassTargets& classes, const Tensor& stats) {
+void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& total,
+                         const Tensor& x, const ClassTargets& classes, const Tensor& stats) {
   ClassLossArguments a = arguments_of(gx, dim, classes, stats);
   a.g = g.address();
+  a.g_stride = g.dim() == 0 ? 0 : 1;
+  a.total = data_or_null(total);
   a.gx = gx.address();
   if (!gx.is_contiguous()) a.gx_stride = gx.stride(0);
   if (stats.defined()) {

@@ -55,6 +55,16 @@ constexpr FormulaText kSlope[] = {
   {#name, #slope},
 #include "tables/activation.def"
 };
+constexpr FormulaText kLoss[] = {
+#define LOSS(name, form, node, number, shapes, prepare, value, ...) {#name, #value},
+#include "tables/loss.def"
+};
+// p1: what the gradients of losses are divided by.
+constexpr FormulaText kLossSlope[] = {
+#define LOSS(name, form, node, number, shapes, prepare, value, slope, ...) \
+  {#name, "g / p1 * (" #slope ")"},
+#include "tables/loss.def"
+};
 constexpr FormulaText kPredicate[] = {
 #define PREDICATE(name, kinds, refused, formula, ...) {#name, #formula},
 #include "tables/compare.def"
@@ -72,6 +82,8 @@ enum class Family : int {
   Parametric,
   Activation,
   Slope,
+  Loss,
+  LossSlope,
   Predicate,
   Binary,
   Compare,
@@ -94,6 +106,10 @@ FormulaText formula_of(Family family, int op) {
       return kActivation[op];
     case Family::Slope:
       return kSlope[op];
+    case Family::Loss:
+      return kLoss[op];
+    case Family::LossSlope:
+      return kLossSlope[op];
     case Family::Predicate:
       return kPredicate[op];
     case Family::Binary:
@@ -126,8 +142,9 @@ struct Key {
 
 // The name that profilers show.
 std::string entry_of(const Key& key) {
-  return std::string(formula_of(key.family, key.op).name) +
-         (key.family == Family::Slope ? "_slope_" : "_") + kEntries[static_cast<int>(key.layout)];
+  bool is_slope = key.family == Family::Slope || key.family == Family::LossSlope;
+  return std::string(formula_of(key.family, key.op).name) + (is_slope ? "_slope_" : "_") +
+         kEntries[static_cast<int>(key.layout)];
 }
 
 // Quotients of other operations may be cut to integers: they have to be exact.
@@ -138,13 +155,17 @@ Arithmetic arithmetic_of(const Key& key) {
 
 // The suffix tells programs apart that are compiled as one, as tests do.
 std::string program_text(const Key& key, const std::string& suffix = "") {
-  const char* parameters[] = {"T x", "T a, T b", "T x, T a, T b", "bool a, T b, T c", "T g, T x"};
-  const char* inputs[] = {"E, None, None", "E, E, None", "E, E, E", "bool, E, E", "E, E, None"};
+  const char* parameters[] = {"T x",      "T a, T b", "T x, T a, T b", "bool a, T b, T c",
+                              "T g, T x", "T x, T t", "T g, T x, T t"};
+  const char* inputs[] = {"E, None, None", "E, E, None", "E, E, E", "bool, E, E",
+                          "E, E, None",    "E, E, None", "E, E, E"};
   int shape = 0;
   if (key.family == Family::Binary || key.family == Family::Compare) shape = 1;
   if (key.family == Family::Ternary) shape = 2;
   if (key.family == Family::Where) shape = 3;
   if (key.family == Family::Slope) shape = 4;
+  if (key.family == Family::Loss) shape = 5;
+  if (key.family == Family::LossSlope) shape = 6;
   // Casts alone tell signed and unsigned integers apart.
   auto name = key.family == Family::Cast ? integer_name : type_name;
   std::string element = name(key.dtype), out = name(key.out);
@@ -313,6 +334,13 @@ void run_activation(ActivationOp op, DType dtype, const Walk& walk, const Scalar
 void run_slope(ActivationOp op, DType dtype, const Walk& walk, const cpu::BinaryParams& params) {
   run_simple(Family::Slope, op, dtype, dtype, walk, params.numbers, 3);
 }
+void run_loss(LossOp op, DType dtype, const Walk& walk, Scalar p0) {
+  run_simple(Family::Loss, op, dtype, dtype, walk, &p0, 1);
+}
+void run_loss_slope(LossOp op, DType dtype, const Walk& walk, Scalar p0, Scalar divisor) {
+  Scalar numbers[] = {p0, divisor};
+  run_simple(Family::LossSlope, op, dtype, dtype, walk, numbers, 2);
+}
 void run_predicate(PredicateOp op, DType dtype, const Walk& walk) {
   run_simple(Family::Predicate, op, dtype, DType::Bool, walk);
 }
@@ -358,6 +386,8 @@ const ProgramLister lister([](std::vector<Program>& programs) {
   };
   for (int d = 0; d < kNumComputedDTypes; ++d) {
     DType dtype = static_cast<DType>(d);
+    for (int op = 0; is_floating(dtype) && op < static_cast<int>(LossOp::count); ++op)
+      for (Family family : {Family::Loss, Family::LossSlope}) add(family, op, dtype, dtype);
     add_all(Family::Unary, cpu::get_unary_table(), dtype, dtype);
     add_all(Family::Parametric, cpu::get_parametric_table(), dtype, dtype);
     add_all(Family::Activation, cpu::get_activation_table(), dtype, dtype);

@@ -29,18 +29,18 @@ void run_dropout(const Tensor& y, const Tensor& x, const Tensor& mask, DropoutAr
   a.y = y.address();
   a.mask = mask.address_as<bool>();
   a.numel = x.numel();
-  int64_t nbytes = kDropoutPack * x.itemsize();
-  a.is_packed =
-      is_aligned(a.x, nbytes) && is_aligned(a.y, nbytes) && is_aligned(a.mask, kDropoutPack);
-  dropout_kernel.for_each(x.device(), {x.dtype()}, ceil_div(a.numel, kDropoutPack), a);
+  int64_t nbytes = kDrawn * x.itemsize();
+  a.is_packed = is_aligned(a.x, nbytes) && is_aligned(a.y, nbytes) && is_aligned(a.mask, kDrawn);
+  dropout_kernel.for_each(x.device(), {x.dtype()}, ceil_div(a.numel, kDrawn), a);
 }
 
 }  // namespace
 
 void draw_samples(const Tensor& x, const Draw& draw, Generator& generator) {
-  draw_samples_kernel.for_each(x.device(), {x.dtype()}, x.numel(),
-                               {x.address(), x.numel(), next_call(generator, x.device()),
-                                draw.distribution, draw.a, draw.b, draw.base, draw.range});
+  draw_samples_kernel.for_each(
+      x.device(), {x.dtype()}, ceil_div(x.numel(), kDrawn),
+      {x.address(), x.numel(), next_call(generator, x.device()), draw.distribution, draw.a, draw.b,
+       draw.base, draw.range, is_aligned(x.address(), kDrawn * x.itemsize())});
 }
 
 void draw_chances(const Tensor& x, const Tensor& chances, Generator& generator) {
@@ -59,7 +59,7 @@ void dropout(const Tensor& y, const Tensor& x, const Tensor& mask, double scale,
              Generator& generator) {
   DropoutArguments a{};
   a.random = next_call(generator, x.device());
-  a.chance = static_cast<int64_t>(std::ceil(keep * 0x1p53));
+  a.chance = static_cast<int64_t>(std::ceil(keep * 0x1p32));
   a.scale = scale;
   a.draws = true;
   run_dropout(y, x, mask, a);

@@ -35,7 +35,7 @@ constexpr const char* kEntryMacros[] = {"FACULA_REDUCE", "FACULA_REDUCE_ALONG",
                                         "FACULA_JOIN"};
 enum Entry { kReduce, kReduceAlong, kReduceAcross, kReduceLong, kJoin };
 // No accumulator is larger.
-constexpr int64_t kAccumulatorBytes = 24;
+constexpr int64_t kAccumulatorBytes = 32;
 // Elements that a thread takes at least, before a reduction is cut into pieces for other blocks.
 constexpr int64_t kPerThread = 16;
 constexpr int64_t kMaxPieces = 1024;

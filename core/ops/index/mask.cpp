@@ -125,7 +125,8 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
             ".");
       largest = std::max(largest, value);
     }
-  } else if (x.numel() > 0 && !x.is_meta()) {
+  } else if (num_classes == -1) {
+    // With a number of classes, a GPU is not waited for: the write below looks at each class.
     int64_t smallest = item(amin(x)).to_int();
     check(smallest >= 0, "one_hot: expected classes of at least 0, got ", smallest, ".");
     largest = item(amax(x)).to_int();
@@ -136,7 +137,13 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
         ", got ", largest, ".");
   Dims shape = x.sizes();
   shape.push_back(num_classes);
-  return scatter(zeros(shape, DType::Int64, x.device()), -1, unsqueeze(x, -1), wrapped_number(1));
+  Tensor y = zeros(shape, DType::Int64, x.device());
+  if (x.numel() == 0) return y;
+  Tensor at = unsqueeze(x, -1), one = full({}, 1, DType::Int64, x.device());
+  write_at("one_hot", restrided(y, at.sizes(), with_stride_zero(y.strides(), x.dim())),
+           restrided(one, at.sizes(), Dims(at.dim(), 0)),
+           {at, num_classes, 1, false, ErrorKind::Runtime, true}, WriteMode::Set);
+  return y;
 }
 
 // ---- bindings

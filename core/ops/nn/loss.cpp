@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/warning.h"
 #include "cpu/run.h"
+#include "cuda/cuda.h"
 #include "ops/nn/loss.h"
 #include "ops/ops.h"
 #include "ops/pointwise/binding.h"
@@ -112,6 +113,20 @@ Tensor run_loss(Loop loop, const Tensor& x, const Tensor& t, double p0, double s
   return y;
 }
 
+Tensor loss_on_gpu(LossOp op, const Tensor& x, const Tensor& t, double p0) {
+  Tensor y = empty_for(x.sizes(), x.dtype(), {x, t});
+  cuda::run_loss(op, x.dtype(), make_walk("loss", y, {x, t}), p0);
+  return y;
+}
+
+Tensor loss_slope_on_gpu(LossOp op, const Tensor& g, const Tensor& x, const Tensor& t, double p0,
+                         double divisor) {
+  Tensor y = empty_for(x.sizes(), x.dtype(), {x, t});
+  cuda::run_loss_slope(op, x.dtype(), make_walk("loss", y, {expand(g, x.sizes()), x, t}), p0,
+                       divisor);
+  return y;
+}
+
 // The sum of the losses of contiguous tensors, without writing them down.
 double sum_of_losses(const ElementLoss& loss, const Tensor& x, const Tensor& t, double p0) {
   auto kernel = kernel_of(cpu::get_loss_table().sum, loss.op, x.dtype());
@@ -130,6 +145,7 @@ double sum_of_losses(const ElementLoss& loss, const Tensor& x, const Tensor& t, 
 Tensor loss_value(const ElementLoss& loss, const Tensor& x, const Tensor& t, Reduction reduction,
                   double p0) {
   NoGradGuard guard;
+  if (!x.is_cpu()) return reduced(loss_on_gpu(loss.op, x, t, p0), reduction);
   if (reduction != Reduction::None && x.is_contiguous() && t.is_contiguous()) {
     double total = sum_of_losses(loss, x, t, p0);
     if (reduction == Reduction::Mean) total /= static_cast<double>(x.numel());
@@ -139,8 +155,20 @@ Tensor loss_value(const ElementLoss& loss, const Tensor& x, const Tensor& t, Red
   return reduced(run_loss(loop, x, t, p0, 1), reduction);
 }
 
-Tensor loss_gradient(const ElementLoss& loss, const Tensor& g, const Tensor& x, const Tensor& t,
-                     Reduction reduction, double p0) {
+double divisor_of(Reduction reduction, const Tensor& x) {
+  return reduction == Reduction::Mean ? static_cast<double>(x.numel()) : 1;
+}
+
+// The gradient of each loss, from that of the result; a single number where all have the same.
+Tensor spread(const Tensor& g, Reduction reduction, const Tensor& x) {
+  return reduction == Reduction::Mean ? g / divisor_of(reduction, x) : g;
+}
+
+Tensor loss_gradient(const ElementLoss& loss, const Tensor& upstream, const Tensor& x,
+                     const Tensor& t, Reduction reduction, double p0) {
+  if (!x.is_cpu() && !is_grad_enabled())
+    return loss_slope_on_gpu(loss.op, upstream, x, t, p0, divisor_of(reduction, x));
+  Tensor g = spread(upstream, reduction, x);
   if (is_grad_enabled()) return g * loss.slope(x, t, p0);
   Loop loop = kernel_of(cpu::get_loss_table().slope, loss.op, x.dtype());
   if (reduction != Reduction::None) return run_loss(loop, x, t, p0, item(g).to_double());
@@ -172,16 +200,16 @@ Tensor by_element(const ElementLoss& loss, Tensor x, Tensor t, Reduction reducti
   DType dtype = result_type({x, t});
   x = to_dtype(x, dtype);
   t = to_dtype(t, dtype);
-  if (!x.is_cpu() || !is_floating(dtype)) return reduced(loss.value(x, t, p0), reduction);
+  if (!is_floating(dtype)) return reduced(loss.value(x, t, p0), reduction);
   Tensor y = loss_value(loss, x, t, reduction, p0);
-  return record(loss.node, y, {x, t},
-                [&loss, x = save(x), t = save(t), reduction, p0](const Tensor& upstream,
-                                                                 Needs need) -> TensorList {
-                  Tensor input = x, target = t, g = upstream;
-                  if (reduction == Reduction::Mean) g = g / static_cast<double>(input.numel());
-                  Tensor gx = loss_gradient(loss, g, input, target, reduction, p0);
-                  return {gx, need[1] ? loss.to_target(g, gx, input, target) : Tensor()};
-                });
+  return record(
+      loss.node, y, {x, t},
+      [&loss, x = save(x), t = save(t), reduction, p0](const Tensor& g, Needs need) -> TensorList {
+        Tensor input = x, target = t;
+        Tensor gx = loss_gradient(loss, g, input, target, reduction, p0);
+        if (!need[1]) return {gx, {}};
+        return {gx, loss.to_target(spread(g, reduction, input), gx, input, target)};
+      });
 }
 
 // The reduction by its name, or by the flags that were its older form.

@@ -1,8 +1,14 @@
 // The inverse of max pooling, as far as there is one.
+#include <algorithm>
+#include <atomic>
+
 #include "autograd/node.h"
+#include "base/parallel.h"
 #include "bind/bind.h"
+#include "cpu/nn/pool.h"
 #include "ops/ops.h"
 #include "tensor/format.h"
+#include "walk/reduction.h"
 
 namespace facula {
 
@@ -11,6 +17,40 @@ namespace {
 constexpr const char* kNames[] = {"max_unpool1d", "max_unpool2d", "max_unpool3d"};
 constexpr const char* kNodes[] = {"MaxUnpool1DBackward0", "MaxUnpool2DBackward0",
                                   "MaxUnpool3DBackward0"};
+
+constexpr int64_t kUnpoolGrain = 16384;  // elements written by a task
+
+void check_range(const char* op, const Tensor& indices, int64_t n_out, const Dims& output_size) {
+  int64_t low = item(amin(indices, {}, false)).to_int();
+  int64_t high = item(amax(indices, {}, false)).to_int();
+  check(low >= 0 && high < n_out, op, ": index ", low < 0 ? low : high,
+        " is out of range for an output of ", output_size, ".");
+}
+
+// x and indices with n dimensions that become one of n_out elements.
+Tensor unpool_on_cpu(const char* op, const Tensor& input, const Tensor& places, const Dims& sizes,
+                     const Dims& output_size, MemoryFormat format) {
+  Tensor y = empty(sizes, input.dtype(), input.device(), format);
+  int64_t n_out = checked_numel(output_size), n = static_cast<int64_t>(output_size.size());
+  if (y.numel() == 0) {
+    if (places.numel() > 0) check_range(op, places, n_out, output_size);
+    return y;
+  }
+  Tensor x = contiguous(input, format), indices = contiguous(places, format);
+  int64_t inner = format == MemoryFormat::Contiguous ? 1 : x.size(1), n_in = 1;
+  for (int64_t d = x.dim() - n; d < x.dim(); ++d) n_in *= x.size(d);
+  char* to = y.data();
+  const char* from = x.data();
+  const int64_t* at = indices.data_as<int64_t>();
+  cpu::UnpoolKernel kernel = kernel_of(cpu::get_pool_table().unpool, x.dtype());
+  std::atomic<bool> is_inside = true;
+  parallel_for(y.numel() / (n_out * inner), std::max<int64_t>(1, kUnpoolGrain / (n_out * inner)),
+               [&](int64_t begin, int64_t end) {
+                 if (!kernel(to, from, at, n_out, n_in, inner, begin, end)) is_inside = false;
+               });
+  if (!is_inside) check_range(op, indices, n_out, output_size);
+  return y;
+}
 
 // Zeros, with the elements of x at the places that max pooling over n dimensions gave as indices.
 Tensor max_unpool(const Tensor& x, const Tensor& indices, int n, const Dims& output_size) {
@@ -31,22 +71,23 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, int n, const Dims& out
   for (int i = 0; i < n; ++i) sizes[x.dim() - n + i] = output_size[i];
   int64_t n_out = checked_numel(output_size), from = x.dim() - n;
   flat_sizes.push_back(n_out);
-  Tensor flat = flatten(indices, from, -1), y;
+  Tensor y;
   {
     NoGradGuard guard;
-    if (flat.numel() > 0 && !flat.is_meta()) {
-      int64_t low = item(amin(flat, {}, false)).to_int();
-      int64_t high = item(amax(flat, {}, false)).to_int();
-      check(low >= 0 && high < n_out, op, ": index ", low < 0 ? low : high,
-            " is out of range for an output of ", output_size, ".");
+    MemoryFormat format = n == 2 && x.dim() == 4 ? format_of(x) : MemoryFormat::Contiguous;
+    if (x.is_cpu()) {
+      y = unpool_on_cpu(op, x, indices, sizes, output_size, format);
+    } else {
+      Tensor flat = flatten(indices, from, -1);
+      if (flat.numel() > 0 && !flat.is_meta()) check_range(op, flat, n_out, output_size);
+      y = scatter(zeros(flat_sizes, x.dtype(), x.device()), -1, flat, flatten(x, from, -1));
+      y = contiguous(alias(reshape(y, sizes)), format);
     }
-    y = scatter(zeros(flat_sizes, x.dtype(), x.device()), -1, flat, flatten(x, from, -1));
-    y = alias(reshape(y, sizes));
-    y = contiguous(y, n == 2 && x.dim() == 4 ? format_of(x) : MemoryFormat::Contiguous);
   }
   return record(kNodes[n - 1], y, {x},
-                [indices = save(flat), sizes = x.sizes(), from](const Tensor& g) {
-                  return reshape(gather(flatten(g, from, -1), -1, indices), sizes);
+                [indices = save(indices), sizes = x.sizes(), from](const Tensor& g) {
+                  Tensor flat = flatten(indices, from, -1);
+                  return reshape(gather(flatten(g, from, -1), -1, flat), sizes);
                 });
 }
 

@@ -33,6 +33,22 @@ cpu::PoolShape shape_of(const PoolPlan& plan, const Tensor& x) {
   return shape;
 }
 
+// Sequences whose channels lie together are images of one row: formats are those of images.
+bool is_of_rows(const PoolPlan& plan) {
+  return plan.n == 1 && plan.format != MemoryFormat::Contiguous;
+}
+Tensor as_image(const PoolPlan& plan, const Tensor& x) {
+  return is_of_rows(plan) && x.defined() ? unsqueeze(x, -2) : x;
+}
+Dims as_image(const PoolPlan& plan, Dims sizes) {
+  if (is_of_rows(plan)) sizes.insert(2, 1);
+  return sizes;
+}
+// No view, as results are none.
+Tensor from_image(const PoolPlan& plan, const Tensor& x) {
+  return is_of_rows(plan) && x.defined() ? alias(squeeze(x, -2)) : x;
+}
+
 // Irregular windows are told by lists; `elements` holds those of the windows that have an element.
 cuda::PoolWindows windows_on_gpu(const PoolPlan& plan, const Tensor& x,
                                  std::vector<std::vector<int64_t>>& elements) {
@@ -79,10 +95,12 @@ cuda::PoolWindows windows_on_gpu(const PoolPlan& plan, const Tensor& x,
 
 // Without a batch dimension, tensors are contiguous.
 MemoryFormat pooled_format(const Tensor& x, int n) {
-  return x.dim() == n + 2 ? format_of(x) : MemoryFormat::Contiguous;
+  if (x.dim() != n + 2) return MemoryFormat::Contiguous;
+  NoGradGuard guard;
+  return format_of(n == 1 ? unsqueeze(x, -2) : x);
 }
 MemoryFormat image_format(const Tensor& x, int n) {
-  return n == 2 ? pooled_format(x, n) : MemoryFormat::Contiguous;
+  return n < 3 ? pooled_format(x, n) : MemoryFormat::Contiguous;
 }
 
 void check_input(const PoolPlan& plan, const Tensor& x, bool channels_may_be_empty) {
@@ -208,8 +226,10 @@ void check_places(const PoolPlan& plan, const Tensor& x) {
                         ": a channel has more than 2^31 elements.");
 }
 
-MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& input, bool with_indices) {
-  NoGradGuard guard;
+namespace {
+
+MaxPooled run_on_image(PoolKind kind, const PoolPlan& plan, const Tensor& input,
+                       bool with_indices) {
   Dims sizes = input.sizes();
   for (int i = 0; i < plan.n; ++i) sizes[input.dim() - plan.n + i] = plan.axis(i).out;
   MaxPooled result = {empty(sizes, input.dtype(), input.device(), plan.format), {}};
@@ -241,31 +261,39 @@ MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& input, 
   return result;
 }
 
+}  // namespace
+
+MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& x, bool with_indices) {
+  NoGradGuard guard;
+  MaxPooled result = run_on_image(kind, plan, as_image(plan, x), with_indices);
+  return {from_image(plan, result.values), from_image(plan, result.indices)};
+}
+
 Tensor run_backward_on_gpu(PoolKind kind, const PoolPlan& plan, const Tensor& grad,
                            const Tensor& indices, const Dims& sizes) {
   NoGradGuard guard;
-  Tensor gx = empty(sizes, grad.dtype(), grad.device(), plan.format);
+  Tensor gx = empty(as_image(plan, sizes), grad.dtype(), grad.device(), plan.format);
   if (grad.numel() == 0) zero_(gx);
-  if (grad.numel() == 0 || gx.numel() == 0) return gx;
-  Tensor g = contiguous(grad, plan.format);
+  if (grad.numel() == 0 || gx.numel() == 0) return from_image(plan, gx);
+  Tensor g = contiguous(as_image(plan, grad), plan.format);
   std::vector<std::vector<int64_t>> elements;
   cuda::PoolWindows windows = windows_on_gpu(plan, gx, elements);
   if (kind == PoolKind::Max)
-    cuda::max_pool_backward(windows, g, contiguous(indices, plan.format), gx);
+    cuda::max_pool_backward(windows, g, contiguous(as_image(plan, indices), plan.format), gx);
   else
     cuda::mean_pool_backward(windows, g, gx);
-  return gx;
+  return from_image(plan, gx);
 }
 
 Tensor run_backward_kernel(PoolKind kind, const PoolPlan& plan, const Tensor& grad,
                            const Tensor& input, const Dims& sizes) {
   NoGradGuard guard;
   DType dtype = wide_dtype(grad.dtype());
-  Tensor gx = empty(sizes, dtype, grad.device(), plan.format);
+  Tensor gx = empty(as_image(plan, sizes), dtype, grad.device(), plan.format);
   if (grad.numel() == 0) zero_(gx);
   if (gx.numel() > 0 && grad.numel() > 0) {
-    Tensor g = contiguous(to_dtype(grad, dtype), plan.format), x;
-    if (input.defined()) x = contiguous(to_dtype(input, dtype), plan.format);
+    Tensor g = contiguous(to_dtype(as_image(plan, grad), dtype), plan.format), x;
+    if (input.defined()) x = contiguous(to_dtype(as_image(plan, input), dtype), plan.format);
     cpu::PoolShape shape = shape_of(plan, gx);
     char* to = gx.data();
     const char *from = g.data(), *values = x.defined() ? x.data() : nullptr;
@@ -278,7 +306,7 @@ Tensor run_backward_kernel(PoolKind kind, const PoolPlan& plan, const Tensor& gr
     parallel_for(n_slices, std::max<int64_t>(1, kPoolGrain / std::max<int64_t>(cost, 1)),
                  [&](int64_t begin, int64_t end) { kernel(to, from, values, shape, begin, end); });
   }
-  return to_dtype(gx, grad.dtype());
+  return to_dtype(from_image(plan, gx), grad.dtype());
 }
 
 }  // namespace facula::pool

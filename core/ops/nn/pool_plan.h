@@ -65,8 +65,9 @@ struct WindowSizes {
   Dims kernel, stride, padding, dilation;
 };
 
+// That of the result; a sequence has that of an image of one row.
 MemoryFormat pooled_format(const Tensor& x, int n);
-// Of operations that keep the format of images only.
+// Of operations that do not keep the format of volumes.
 MemoryFormat image_format(const Tensor& x, int n);
 
 void check_input(const PoolPlan& plan, const Tensor& x, bool channels_may_be_empty);
@@ -80,7 +81,7 @@ void set_regular(PoolPlan& plan, const Tensor& x, const WindowSizes& sizes, bool
 void set_adaptive(PoolPlan& plan, const Tensor& x, const Dims& output_size);
 int64_t window_numel(const PoolPlan& plan);
 void check_places(const PoolPlan& plan, const Tensor& x);
-MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& input, bool with_indices);
+MaxPooled run_forward(PoolKind kind, const PoolPlan& plan, const Tensor& x, bool with_indices);
 // The gradient of an input of these sizes; x is read by max only. Sums of half precision are made
 // in float32.
 Tensor run_backward_kernel(PoolKind kind, const PoolPlan& plan, const Tensor& grad,

@@ -6,6 +6,7 @@
 #include "ops/nn/rnn_layer.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
+#include "products/plan.h"
 
 namespace facula {
 
@@ -18,6 +19,7 @@ struct RnnOptions {
   bool is_training;
   bool is_bidirectional;
   bool is_batch_first;
+  bool is_bfloat16 = false;  // before it was widened
 };
 
 void check_kind(const char* op, const Tensor& input, const TensorList& others) {
@@ -126,8 +128,10 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
   check_kind(op, input, params);
   if (is_reduced(input.dtype()) && !has_stacks(input)) {
     DType wide = DType::Float32;
+    RnnOptions widened = options;
+    widened.is_bfloat16 = input.dtype() == DType::BFloat16;
     TensorList results = rnn(op, mode, to_dtype(input, wide), batch_sizes, to_dtypes(states, wide),
-                             to_dtypes(params, wide), options);
+                             to_dtypes(params, wide), widened);
     return to_dtypes(results, input.dtype());
   }
 
@@ -140,6 +144,11 @@ TensorList rnn(const char* op, RnnMode mode, const Tensor& input, const Tensor& 
   check_states(op, states, n_states, layer.batch(0));
   int64_t state = states[0].size(2), hidden = states.back().size(2);
   layer.has_projection = state != hidden;
+  products::GemmShape shape = {products::Trans::No, products::Trans::Yes, layer.n_rows(),
+                               hidden * cpu::n_gates(mode), x.size(-1)};
+  layer.is_bfloat16 =
+      options.is_bfloat16 && x.is_cpu() &&
+      products::plan_gemm(shape, DType::BFloat16, cpu::isa()) == products::GemmWay::Pairs;
   check(params.size() == static_cast<size_t>(n_states) * layer.n_params(), op, ": expected ",
         layer.n_params(), " parameters for each of ", n_states, " layers and directions, got ",
         params.size(), " in all.");

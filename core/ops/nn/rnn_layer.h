@@ -14,6 +14,9 @@ struct RnnLayer {
   int64_t n_directions;
   bool has_biases, has_projection;
   std::vector<int64_t> first_row;
+  // x and the parameters are bfloat16 that have been widened: products over all steps may round
+  // their factors and results to it.
+  bool is_bfloat16 = false;
 
   int64_t n_steps() const { return static_cast<int64_t>(first_row.size()) - 1; }
   int64_t batch(int64_t t) const { return first_row[t + 1] - first_row[t]; }

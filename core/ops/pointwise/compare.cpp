@@ -53,8 +53,9 @@ Tensor apply_compare(const char* name, CompareOp op, Refused refused, const Tens
 template <class F>
 Tensor& assign_truth(const char* name, const char* node, Tensor& x, F f) {
   return in_place(name, x, [&](const Tensor& t, const Into& into) {
-    Tensor y = to_dtype(f(t, into), x.dtype());
-    if (!node) return y;
+    Tensor truth = f(t, into);
+    if (!node || !t.requires_grad()) return truth;
+    Tensor y = to_dtype(truth, x.dtype());
     return record(node, y, {t}, [](const Tensor& g) -> Tensor {
       return zeros(g.sizes(), g.dtype(), g.device());
     });

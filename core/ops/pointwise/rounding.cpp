@@ -36,7 +36,8 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
       Tensor parts = is_complex(x.dtype()) ? view_as_real(x) : x;
       double limit = largest(parts.dtype());
       y = apply_parametric("nan_to_num", ParametricOp::nan_to_num, Kinds::FONLY, parts,
-                           {nan.value_or(0), posinf.value_or(limit), neginf.value_or(-limit)});
+                           {nan.value_or(0), posinf.value_or(limit), neginf.value_or(-limit)},
+                           is_complex(x.dtype()) ? Into{} : into);
       if (is_complex(x.dtype())) y = view_as_complex(contiguous(y));
     }
   }

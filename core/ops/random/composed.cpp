@@ -89,17 +89,22 @@ Tensor normal(double mean, const Tensor& std, const GeneratorArg& generator,
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });
 }
 
-template <class T>
-void check_weights(const T* weights, int64_t n_rows, int64_t n_categories) {
-  for (int64_t row = 0; row < n_rows; ++row) {
-    double sum = 0;
-    for (int64_t j = 0; j < n_categories; ++j) {
-      double weight = static_cast<Wide<T>>(weights[row * n_categories + j]);
-      check(weight >= 0 && weight <= std::numeric_limits<double>::max(), "multinomial: weight ", j,
-            " of row ", row, " is ", weight, ", expected a finite number that is not negative.");
-      sum += weight;
-    }
-    check(sum > 0, "multinomial: the weights of row ", row, " sum to 0, expected a positive sum.");
+// Weights of the CPU, one row of them or several.
+void check_weights(const Tensor& weights) {
+  Tensor lowest = to_dtype(amin(weights, {-1}), DType::Float64),
+         highest = to_dtype(amax(weights, {-1}), DType::Float64);
+  const double *low = lowest.data_as<double>(), *high = highest.data_as<double>();
+  auto is_weight = [](double x) { return x >= 0 && x <= std::numeric_limits<double>::max(); };
+  for (int64_t row = 0; row < lowest.numel(); ++row) {
+    if (is_weight(low[row]) && is_weight(high[row]) && high[row] > 0) continue;
+    Tensor line = contiguous(
+        to_dtype(weights.dim() == 2 ? select(weights, 0, row) : weights, DType::Float64));
+    const double* weight = line.data_as<double>();
+    for (int64_t j = 0; j < line.numel(); ++j)
+      check(is_weight(weight[j]), "multinomial: weight ", j, " of row ", row, " is ", weight[j],
+            ", expected a finite number that is not negative.");
+    fail(ErrorKind::Runtime, "multinomial: the weights of row ", row,
+         " sum to 0, expected a positive sum.");
   }
 }
 
@@ -147,11 +152,11 @@ Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replac
     return draw_on_device(weights, n_samples, has_replacement, generator);
   Tensor y = empty(sizes, DType::Int64);
   Tensor host = contiguous(to(weights, Device{}, weights.dtype(), false));
+  check_weights(host);
   visit_floating("multinomial", weights.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* w = host.template data_as<T>();
     int64_t* out = y.data_as<int64_t>();
-    check_weights(w, n_rows, n_categories);
     // One sample is the same distribution either way; PyTorch takes the second.
     if (has_replacement && n_samples > 1) {
       run_draw(host.numel() + y.numel(),

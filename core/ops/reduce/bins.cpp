@@ -49,8 +49,9 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
     parallel_for(values.numel(), kGrain, [&](int64_t begin, int64_t end) {
       while (begin < end) {
         int64_t line = begin / width, stop = std::min(end, (line + 1) * width);
-        cpu::search_sorted(dtype, ordered.data() + line * n * item, n, values.data() + begin * item,
-                           stop - begin, is_right, to + begin);
+        cpu::get_order_table().search_sorted(dtype, ordered.data() + line * n * item, n,
+                                             values.data() + begin * item, stop - begin, is_right,
+                                             to + begin);
         begin = stop;
       }
     });
@@ -73,22 +74,30 @@ Tensor count_bins(const Tensor& input, int64_t bins, double low, double high) {
   }
   int64_t* counts = y.data_as<int64_t>();
   std::mutex mutex;
-  auto count = [&](auto tag) {
+  auto count = [&](auto tag, auto count_in) {
     using T = typename decltype(tag)::type;
     constexpr int64_t kGrain = 65536;
     // Pieces are long enough to pay for counts of their own.
     parallel_for(x.numel(), std::max(kGrain, 4 * bins), [&](int64_t begin, int64_t end) {
       std::vector<int64_t> own(bins);
-      cpu::count_bins(x.data_as<T>() + begin, end - begin, bins, static_cast<T>(low),
-                      static_cast<T>(high), static_cast<T>(high - low), own.data());
+      count_in(x.data_as<T>() + begin, end - begin, bins, static_cast<T>(low), static_cast<T>(high),
+               static_cast<T>(high - low), own.data());
       std::lock_guard lock(mutex);
       for (int64_t b = 0; b < bins; ++b) counts[b] += own[b];
     });
   };
-  visit_dtype(x.dtype(), [&](auto tag) {
-    if constexpr (std::is_floating_point_v<typename decltype(tag)::type>) count(tag);
-  });
+  const cpu::OrderTable& table = cpu::get_order_table();
+  x.dtype() == DType::Float32 ? count(TypeTag<float>(), table.count_floats)
+                              : count(TypeTag<double>(), table.count_doubles);
   return y;
+}
+
+// How often each number below `length` occurs in a vector of int64 on a GPU, which has no others.
+Tensor count_numbers(const Tensor& x, int64_t length) {
+  NoGradGuard guard;
+  Tensor counts = zeros({length}, DType::Int64, x.device());
+  cuda::count_numbers(contiguous(x), counts);
+  return counts;
 }
 
 Tensor search(const char* op, const Tensor& sequence, const Tensor& values, bool is_right,
@@ -105,7 +114,9 @@ Tensor search(const char* op, const Tensor& sequence, const Tensor& values, bool
 
 FACULA_BINDINGS {
   m.def("_count_bins", &count_bins, "input"_a, "bins"_a, "low"_a, "high"_a,
-        "The counts of histc() on the CPU: int64, of an input of float32 or float64.");
+        "The counts of histc(): int64, of an input of float32 or float64.");
+  m.def("_count_numbers", &count_numbers, "input"_a, "length"_a,
+        "The counts of bincount() on a GPU, of int64 numbers from 0 to below the length.");
   m.def(
       "searchsorted",
       [](const Tensor& sequence, const Operand& values, bool as_int32, bool right,

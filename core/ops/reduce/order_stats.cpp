@@ -62,7 +62,8 @@ Tensor pick_along(const char* op, const Tensor& x, int64_t dim, Pick pick, int64
   if (!x.is_cpu()) return pick_sorted(x.dim() ? x : reshape(x, {1}), dim, pick, k, sizes);
   DType dtype = x.dtype();
   for_each_line({indices, with_plain_bools(x)}, dim, n * 4, [&](char** data, const int64_t* steps) {
-    *reinterpret_cast<int64_t*>(data[0]) = cpu::pick_index(pick, dtype, data[1], steps[1], n, k);
+    *reinterpret_cast<int64_t*>(data[0]) =
+        cpu::get_order_table().pick_index(pick, dtype, data[1], steps[1], n, k);
   });
   return indices;
 }

@@ -2,12 +2,14 @@
 
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "autograd/node.h"
 #include "base/parallel.h"
 #include "bind/count.h"
 #include "cpu/reduce/sort.h"
 #include "cuda/reduce/sort.h"
+#include "ops/index/places.h"
 #include "ops/ops.h"
 #include "ops/reduce/arguments.h"
 #include "walk/lines.h"
@@ -86,9 +88,10 @@ ValuesAndIndices sort(const Tensor& x, int64_t dim, bool descending, const char*
     indices = empty(in.sizes(), DType::Int64, x.device());
     int64_t n = in.size(-1);
     if (x.is_cpu()) {
+      auto sort_row = kernel_of(cpu::get_sort_table().sort, x.dtype());
       for_each_line_of(values, indices, in,
                        [=](auto* out, int64_t* places, auto* line, int64_t step) {
-                         cpu::sort_row(line, step, out, places, n, descending);
+                         sort_row(line, step, out, places, n, descending);
                        });
     } else {
       cuda::sort_lines(values, indices, contiguous(in), n, descending);
@@ -123,9 +126,10 @@ ValuesAndIndices topk(const Tensor& x, int64_t k, int64_t dim, bool largest) {
     values = empty(sizes, x.dtype(), x.device());
     indices = empty(sizes, DType::Int64, x.device());
     if (x.is_cpu()) {
+      auto topk_row = kernel_of(cpu::get_sort_table().topk, x.dtype());
       for_each_line_of(values, indices, in,
                        [=](auto* out, int64_t* places, auto* line, int64_t step) {
-                         cpu::topk_row(line, step, out, places, n, k, largest);
+                         topk_row(line, step, out, places, n, k, largest);
                        });
     } else {
       cuda::sort_lines(values, indices, contiguous(in), n, largest);
@@ -175,17 +179,20 @@ Unique group_by_starts(const Tensor& order, const Tensor& starts, Tensor& firsts
                      full({1}, order.numel(), DType::Int64, order.device())});
   Unique result;
   result.inverse = empty(order.sizes(), DType::Int64, order.device());
-  index_put_(result.inverse, {order}, cumsum(starts, 0, DType::Int64) - 1);
+  write_at(
+      "unique", restrided(result.inverse, order.sizes(), {0}), cumsum(starts, 0, DType::Int64) - 1,
+      {order, order.numel(), 1, false, ErrorKind::Index, /*is_distinct=*/true}, WriteMode::Set);
   result.counts = ends - places;
   firsts = index_select(order, 0, places);
   return result;
 }
 
-// Whether each row of a matrix differs from the one before; the first does.
+// Whether each element, or row of a matrix, differs from the one before; the first does.
 Tensor differ_from_last(const Tensor& rows) {
   int64_t n = rows.size(0);
   Tensor differs = ne(narrow(rows, 0, 1, n - 1), narrow(rows, 0, 0, n - 1));
-  return cat({full({1}, true, DType::Bool, rows.device()), any(differs, {1})});
+  if (rows.dim() > 1) differs = any(differs, {1});
+  return cat({full({1}, true, DType::Bool, rows.device()), differs});
 }
 
 Unique unique_flat(const Tensor& x, bool is_sorted) {
@@ -196,16 +203,15 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
   int64_t n = flat.numel();
   Tensor none = empty({0}, DType::Int64, x.device());
   if (n == 0) return {clone(flat), reshape(none, x.sizes()), clone(none)};
-  Tensor order;
+  Tensor sorted = flat, order;
   if (is_sorted) {
-    order = sort(flat).second;
+    std::tie(sorted, order) = sort(flat);
   } else {
     order = arange(0, n, 1, DType::Int64, x.device());
   }
   Tensor firsts;
   if (!x.is_cpu()) {
-    Tensor rows = unsqueeze(index_select(flat, 0, order), 1);
-    Unique result = group_by_starts(order, differ_from_last(rows), firsts);
+    Unique result = group_by_starts(order, differ_from_last(sorted), firsts);
     result.values = index_select(flat, 0, firsts);
     result.inverse = reshape(result.inverse, x.sizes());
     return result;
@@ -225,7 +231,7 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
 // The values of unique_flat() alone: of elements in order the first of each run, without the places
 // that they came from.
 Tensor unique_values(const Tensor& x, bool is_sorted) {
-  if (!x.is_cpu() || is_wide_unsigned(x.dtype())) return unique_flat(x, is_sorted).values;
+  if (is_wide_unsigned(x.dtype())) return unique_flat(x, is_sorted).values;
   NoGradGuard guard;
   Tensor flat = contiguous(reshape(with_plain_bools(x), {-1}));
   int64_t n = flat.numel();
@@ -237,6 +243,7 @@ Tensor unique_values(const Tensor& x, bool is_sorted) {
   } else if (is_sorted) {
     flat = sort(flat).first;
   }
+  if (!x.is_cpu()) return index_select(flat, 0, reshape(nonzero(differ_from_last(flat)), {-1}));
   Tensor found = empty({n}, flat.dtype());
   int64_t n_found = visit_dtype(flat.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -41,6 +41,17 @@ auto one_by_one(F value) {
   };
 }
 
+// The function for floating-point numbers of a type.
+auto range_of(const cpu::RangeTable& table, float) { return table.floats; }
+auto range_of(const cpu::RangeTable& table, double) { return table.doubles; }
+auto range_of(const cpu::RangeTable& table, Half) { return table.halves; }
+auto range_of(const cpu::RangeTable& table, BFloat16) { return table.bfloats; }
+
+auto range_around(const cpu::RangeTable& table, float) { return table.floats_around; }
+auto range_around(const cpu::RangeTable& table, double) { return table.doubles_around; }
+auto range_around(const cpu::RangeTable& table, Half) { return table.halves_around; }
+auto range_around(const cpu::RangeTable& table, BFloat16) { return table.bfloats_around; }
+
 int64_t arange_length(Scalar start, Scalar end, Scalar step, DType dtype) {
   bool is_integral = start.is_integral() && end.is_integral() && step.is_integral();
   if (is_integral || dtype == DType::Int64) {
@@ -81,26 +92,14 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
     using T = decltype(zero);
     const cpu::RangeTable& table = cpu::get_range_table();
     if constexpr (std::is_integral_v<T>) {
+      auto fill = table.integers[__builtin_ctz(sizeof(T))];
       int64_t first = start.to_int(), each = step.to_int();
-      if constexpr (std::is_same_v<T, int64_t>) {
-        return [=, &table](T* to, int64_t begin, int64_t end) {
-          table.integers(to, begin, end, first, each);
-        };
-      } else {
-        return one_by_one<T>([=](int64_t i) { return first + i * each; });
-      }
-    } else if constexpr (std::is_same_v<T, float>) {
-      return [=, &table](T* to, int64_t begin, int64_t end) {
-        table.floats(to, begin, end, from, by);
-      };
-    } else if constexpr (std::is_same_v<T, double>) {
-      return [=, &table](T* to, int64_t begin, int64_t end) {
-        table.doubles(to, begin, end, from, by);
-      };
+      return [=](T* to, int64_t begin, int64_t end) { fill(to, begin, end, first, each); };
+    } else if constexpr (is_complex_v<T>) {
+      return one_by_one<T>([](int64_t) { return T(); });  // refused before
     } else {
-      // In double: the rounding happens once, whatever the dtype.
-      return one_by_one<T>(
-          [=](int64_t i) { return static_cast<Wide<T>>(from + static_cast<double>(i) * by); });
+      auto fill = range_of(table, zero);
+      return [=](T* to, int64_t begin, int64_t end) { fill(to, begin, end, from, by); };
     }
   });
 }
@@ -142,12 +141,10 @@ struct EvenlySpaced {
   void fill(T* to, int64_t begin, int64_t end) const {
     int64_t middle = std::clamp(n_from_first, begin, end);
     const cpu::RangeTable& table = cpu::get_range_table();
-    if constexpr (std::is_same_v<T, float>) {
-      table.floats_around(to, begin, middle, 0, first, step);
-      table.floats_around(to + (middle - begin), middle, end, steps - 1, last, step);
-    } else if constexpr (std::is_same_v<T, double>) {
-      table.doubles_around(to, begin, middle, 0, first, step);
-      table.doubles_around(to + (middle - begin), middle, end, steps - 1, last, step);
+    if constexpr (is_floating_v<T>) {
+      auto around = range_around(table, T());
+      around(to, begin, middle, 0, first, step);
+      around(to + (middle - begin), middle, end, steps - 1, last, step);
     } else {
       one_by_one<T> (*this)(to, begin, end);
     }
@@ -184,6 +181,85 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtyp
   });
 }
 
+namespace {
+
+// The same checks as when memory is taken, here under the name that the user called.
+void check_sizes(const char* op, const Dims& sizes, DType dtype) {
+  int64_t nbytes = item_size(dtype);
+  bool overflows = false, is_empty = false;
+  for (int64_t size : sizes) {
+    check(size >= 0, op, ": expected sizes of at least 0, got the shape ", sizes, ".");
+    is_empty |= size == 0;
+    overflows |= __builtin_mul_overflow(nbytes, size, &nbytes);
+  }
+  check(!overflows || is_empty, op, ": the shape ", sizes, " of ", dtype,
+        " needs more bytes than an int64 can count.");
+}
+
+// The elements of a matrix on and below a diagonal, or on and above it, row by row.
+struct Triangle {
+  int64_t n_rows, n_columns, offset;
+  bool is_lower;
+
+  // How many the first n rows have below the diagonal that is `shift` further up.
+  int64_t n_below(int64_t n, int64_t shift) const {
+    int64_t first = offset + shift;  // so many has row 0, if that is a number of elements
+    int64_t begin = std::clamp<int64_t>(-first, 0, n);
+    int64_t end = std::clamp(n_columns - first, begin, n);  // from here on all of a row
+    return (first + begin + first + end - 1) * (end - begin) / 2 + (n - end) * n_columns;
+  }
+  int64_t numel(int64_t n) const {
+    return is_lower ? n_below(n, 1) : n * n_columns - n_below(n, 0);
+  }
+  // The rows [first, second) that have some: of very many, all others may have none.
+  std::pair<int64_t, int64_t> rows() const {
+    return is_lower
+               ? std::pair(std::clamp<int64_t>(-offset, 0, n_rows), n_rows)
+               : std::pair<int64_t, int64_t>(0, std::clamp<int64_t>(n_columns - offset, 0, n_rows));
+  }
+  // The columns [first, second) of a row.
+  std::pair<int64_t, int64_t> columns(int64_t row) const {
+    int64_t border = std::clamp<int64_t>(row + offset + is_lower, 0, n_columns);
+    return is_lower ? std::pair<int64_t, int64_t>(0, border) : std::pair(border, n_columns);
+  }
+};
+
+// The rows of the elements of a triangle, then their columns.
+Tensor triangle_indices(int64_t n_rows, int64_t n_columns, int64_t offset, bool is_lower,
+                        std::optional<DType> dtype, std::optional<DeviceArg> place) {
+  const char* op = is_lower ? "tril_indices" : "triu_indices";
+  DType type = dtype.value_or(DType::Int64);
+  Device device = device_or_default(place);
+  check(n_rows >= 0 && n_columns >= 0, op, ": expected row and col >= 0, got ", n_rows, " and ",
+        n_columns, ".");
+  check_not_implemented(type == DType::Int32 || type == DType::Int64, op,
+                        ": expected a dtype of int32 or int64, got ", type, ".");
+  check_sizes(op, {2, n_rows, n_columns}, type);
+  Triangle triangle{n_rows, n_columns, std::clamp(offset, -n_rows, n_columns), is_lower};
+  int64_t n = triangle.numel(n_rows);
+  if (device.is_meta()) return empty({2, n}, type, device);
+  Tensor x = empty({2, n}, type);
+  auto fill = [&](auto zero) {
+    using T = decltype(zero);
+    T* data = x.data_as<T>();
+    constexpr int64_t kPiece = 32768;
+    auto [first_row, last_row] = triangle.rows();
+    int64_t grain = std::max<int64_t>(1, kPiece / std::max<int64_t>(n_columns, 1));
+    parallel_for(last_row - first_row, grain, [&, skipped = first_row](int64_t begin, int64_t end) {
+      T *row = data + triangle.numel(skipped + begin), *column = row + n;
+      for (int64_t r = skipped + begin; r < skipped + end; ++r) {
+        auto [first, last] = triangle.columns(r);
+        row = std::fill_n(row, last - first, static_cast<T>(r));
+        for (int64_t c = first; c < last; ++c) *column++ = static_cast<T>(c);
+      }
+    });
+  };
+  type == DType::Int64 ? fill(int64_t()) : fill(int32_t());
+  return to(x, device, type, false);
+}
+
+}  // namespace
+
 Tensor eye(int64_t n, int64_t m, DType dtype, Device device) {
   check(n >= 0, "eye: expected n of at least 0, got ", n, ".");
   check(m >= 0, "eye: expected m of at least 0, got ", m, ".");
@@ -203,19 +279,6 @@ DType chosen_dtype(const char* op, const FactoryOptions& options, const Tensor& 
   check(!dtype || !is_given || *dtype == out.dtype(), op, ": dtype=", dtype.value_or(otherwise),
         " does not match the dtype of out=, ", is_given ? out.dtype() : otherwise, ".");
   return dtype.value_or(is_given ? out.dtype() : otherwise);
-}
-
-// The same checks as when memory is taken, here under the name that the user called.
-void check_sizes(const char* op, const Dims& sizes, DType dtype) {
-  int64_t nbytes = item_size(dtype);
-  bool overflows = false, is_empty = false;
-  for (int64_t size : sizes) {
-    check(size >= 0, op, ": expected sizes of at least 0, got the shape ", sizes, ".");
-    is_empty |= size == 0;
-    overflows |= __builtin_mul_overflow(nbytes, size, &nbytes);
-  }
-  check(!overflows || is_empty, op, ": the shape ", sizes, " of ", dtype,
-        " needs more bytes than an int64 can count.");
 }
 
 DType linear_dtype(const char* op, const FactoryOptions& options, const Tensor& out, Scalar a,
@@ -380,6 +443,8 @@ void bind_sized(nb::module_& m) {
 }
 
 void bind_others(nb::module_& m) {
+  m.def("_triangle_indices", &triangle_indices, "row"_a, "col"_a, "offset"_a, "is_lower"_a,
+        "dtype"_or_none, "device"_or_none);
   def_factory(m, "full", &full_to, R"(A tensor filled with one value, whose type it takes.
     size: the shape.
     fill_value: the value of all elements.

@@ -6,7 +6,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "bind/dims_method.h"
-#include "cpu/shape/copy_line.h"
+#include "cpu/shape/copy.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 #include "tensor/format.h"
@@ -87,11 +87,12 @@ bool join_lines(const Tensor& y, const TensorList& parts, int64_t dim) {
   if (nbytes < kShortest * n_parts) return false;
   int64_t n_lines = y.numel() * y.itemsize() / nbytes, grain = kPiece * n_parts / nbytes;
   char* to = y.data();
+  auto copy = cpu::get_copy_table().line;
   parallel_for(n_lines * n_parts, grain, [&](int64_t begin, int64_t end) {
     int64_t line = begin / n_parts, part = begin % n_parts;
     for (int64_t i = begin; i < end; ++i) {
       const Lines& from = lines[part];
-      cpu::copy_line(to + line * nbytes + from.start, from.data + line * from.step, from.nbytes);
+      copy(to + line * nbytes + from.start, from.data + line * from.step, from.nbytes);
       if (++part < n_parts) continue;
       part = 0;
       ++line;

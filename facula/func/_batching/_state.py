@@ -85,7 +85,7 @@ def deepcopy(batch: Batch, func: _Function, x: Tensor, memo: dict[int, Any]) -> 
 
 
 @rule("backward", "set_", "resize_", "resize_as_", "data.__set__", "grad.__set__", "_make_subclass",
-      "register_hook", "register_post_accumulate_grad_hook")  # fmt: skip
+      "_make_sparse", "register_hook", "register_post_accumulate_grad_hook")  # fmt: skip
 def refuse_change(batch: Batch, func: _Function, *args: Any, **kwargs: Any) -> Any:
     raise RuntimeError(
         f"vmap: {name_of(func)} is not possible inside of vmap. Gradients inside of it are taken "

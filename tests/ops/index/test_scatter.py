@@ -136,3 +136,55 @@ def test_the_gradient_of_a_source_without_dimensions_has_none():
     y = facula.zeros(4).scatter(0, facula.tensor([1]), source)
     (y * facula.arange(4.0) * 3).sum().backward()
     assert source.grad.tolist() == 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int32", "bool"])
+@pytest.mark.parametrize("reduce", ["amax", "amin", "prod"])
+@pytest.mark.parametrize("layout", ["rows", "every other column", "columns"])
+def test_rows_are_reduced_into_rows_of_any_layout(dtype, reduce, layout):
+    rng = np.random.default_rng(0)
+    index = [2, 0, 2, 3]
+    a, b = (rng.integers(0, 4, (n, 1101)) for n in (5, 4))
+    expected = a.copy()
+    for row, place in enumerate(index):
+        join = {"amax": np.maximum, "amin": np.minimum, "prod": np.multiply}[reduce]
+        expected[place] = join(expected[place], b[row])
+    if dtype == "bool":
+        a, b, expected = (n != 0 for n in (a, b, expected))
+    x, y = (facula.tensor(n).to(getattr(facula, dtype)) for n in (a, b))
+    if layout == "every other column":
+        x, y = (t.repeat_interleave(2, 1)[:, ::2] for t in (x, y))
+    if layout == "columns":
+        x, y = (t.mT.contiguous().mT for t in (x, y))
+    found = facula.index_reduce(x, 0, facula.tensor(index), y, reduce)
+    if dtype != "bool":
+        np.testing.assert_array_equal(found.double().numpy(), expected.astype(np.float64))
+    elif reduce != "prod":
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_a_value_of_nan_wins_in_rows_of_16_bits():
+    x = facula.zeros(2, 600, dtype=facula.float16)
+    y = facula.full((1, 600), float("nan"), dtype=facula.float16)
+    for reduce in ("amax", "amin"):
+        found = facula.index_reduce(x, 0, facula.tensor([1]), y, reduce)
+        assert found[1].isnan().all() and (found[0] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64", "bool", "complex64"])
+def test_one_value_fills_rows_columns_and_rows_with_gaps(dtype):
+    for x in (facula.zeros(4, 1001), facula.zeros(4, 2002)[:, ::2], facula.zeros(1001, 4).mT):
+        x = x.to(getattr(facula, dtype))
+        found = x.index_fill(0, facula.tensor([3, 1]), 1)
+        assert found.to(facula.complex64).real.sum(1).tolist() == [0, 1001, 0, 1001]
+        assert x.index_fill(1, facula.tensor([0, -1]), 1).to(facula.complex64).real.sum() == 8
+
+
+def test_elements_that_meet_in_one_place_by_an_expanded_index_are_added_one_after_the_other():
+    index = facula.tensor([1]).expand(500)
+    found = facula.zeros(3).scatter_add(0, index, facula.ones(500))
+    assert found.tolist() == [0, 500, 0]
+    half = facula.zeros(3, dtype=facula.float16).scatter_reduce(
+        0, index, facula.arange(500).half(), "amax"
+    )
+    assert half.tolist() == [0, 499, 0]

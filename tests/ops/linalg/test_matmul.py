@@ -291,3 +291,57 @@ def test_batches_of_bfloat16_have_the_bits_of_each_product(is_a_turned, is_b_tur
     assert all(facula.equal(c[i], a[i] @ b[i]) for i in range(9))
     assert facula.equal(a @ b[:1].expand(9, 70, 65), a @ b[0])
     check_threads(lambda: a @ b)
+
+
+CONVERTED = ["float16", "bfloat16", "complex64", "complex128"]
+
+
+def vectors(dtype, *shape):
+    rng = np.random.default_rng(len(shape) + shape[-1])
+    values = rng.uniform(-1, 1, shape) / 8
+    if dtype.startswith("complex"):
+        values = values + 1j * rng.uniform(-1, 1, shape) / 8
+    return facula.tensor(values).to(getattr(facula, dtype))
+
+
+def exact(x):
+    return x.to(facula.complex128 if x.is_complex() else facula.float64).numpy()
+
+
+@pytest.mark.parametrize("dtype", CONVERTED)
+@pytest.mark.parametrize("n", [0, 1, 7, 15, 16, 17, 63, 65, 129, 1000, 16384, 40001])
+def test_dots_of_rows_that_are_not_floats_agree_with_numpy(dtype, n):
+    a, b = vectors(dtype, 3, n), vectors(dtype, n)
+    expected = exact(a) @ exact(b)
+    # One rounding of the result, and those of sums in float32 or float64.
+    error = {"float16": 2**-11, "bfloat16": 2**-8, "complex64": 2**-20}.get(dtype, 2**-48)
+    strided = facula.stack([b, b], 1)[:, 0]
+    for product in (a @ b, a.t().contiguous().t() @ b, a @ strided, facula.stack([a, a])[1] @ b):
+        assert product.dtype == a.dtype
+        assert np.allclose(exact(product), expected, rtol=error, atol=error * (1 + n**0.5) / 16)
+    assert np.allclose(
+        exact(facula.dot(a[0], b)), expected[0], rtol=error, atol=error * (1 + n**0.5) / 16
+    )
+
+
+@pytest.mark.parametrize("dtype", CONVERTED)
+def test_dots_of_rows_are_scaled_and_added(dtype):
+    c, a, b = vectors(dtype, 5), vectors(dtype, 5, 33), vectors(dtype, 33)
+    alpha = 2 + 1j if a.is_complex() else 2.0
+    y = facula.addmv(c, a, b, beta=3, alpha=alpha)
+    expected = 3 * exact(c) + alpha * (exact(a) @ exact(b))
+    assert np.allclose(
+        exact(y), expected, atol={"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-6)
+    )
+    unread = facula.addmv(c * float("nan"), a, b, beta=0)
+    assert not unread.isnan().any()
+
+
+@pytest.mark.parametrize("dtype", CONVERTED)
+@pytest.mark.parametrize("shape", [(1, 100_000), (700, 300)])
+def test_dots_of_rows_have_the_same_bits_with_threads_and_alone(dtype, shape):
+    a, b = vectors(dtype, *shape), vectors(dtype, shape[1])
+    check_threads(lambda: a @ b)
+    assert facula.equal((a @ b)[-1], facula.dot(a[-1], b))
+    batch = facula.stack([a, a]) @ b.unsqueeze(1)
+    assert facula.equal(batch[1, :, 0], a @ b)

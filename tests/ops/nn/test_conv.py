@@ -169,6 +169,16 @@ LARGE = [
     ((70, 1, 28, 28), (33, 1, 3, 3), {}),
     ((1, 5, 6, 9, 11), (19, 5, 3, 2, 3), {"stride": (1, 2, 1), "padding": 1}),
     ((2, 6, 5, 9, 11), (8, 3, 1, 1, 1), {"stride": (2, 3, 2), "groups": 2}),
+    # Output channels that fill vectors: windows are read from copied lines, in slices of channels,
+    # bands of lines and segments of long ones.
+    ((3, 50, 14, 15), (48, 50, 5, 5), {"padding": 2}),
+    ((2, 130, 21, 17), (144, 130, 3, 3), {"stride": 2, "padding": 1}),
+    ((2, 64, 19, 20), (32, 32, 4, 3), {"stride": (3, 2), "padding": 2, "groups": 2}),
+    ((2, 16, 11, 13), (16, 16, 2, 2), {"stride": 3}),
+    ((2, 31, 40, 41), (47, 31, 3, 3), {"padding": 6, "dilation": (3, 6)}),
+    ((1, 40, 3, 1300), (32, 40, 1, 9), {"padding": (0, 4)}),
+    ((2, 16, 6, 9, 11), (32, 16, 3, 3, 3), {"padding": 1}),
+    ((1, 32, 6, 9, 11), (16, 32, 3, 3, 4), {"stride": 2, "padding": 1}),
 ]
 
 
@@ -219,6 +229,15 @@ EDGES = [
         ((2, 3, 5, width), (6, 1, 3, 3), {"stride": 2, "padding": 1, "groups": 3})
         for width in (1, 2, 15, 31, 32, 33, 64, 65, 1100)
     ),
+    *(
+        ((2, 16, 4, width), (16, 16, 3, 5), {"stride": stride, "padding": (1, 2)})
+        for width in range(1, 41)
+        for stride in (1, 2, 3)
+    ),
+    *(((1, 2, 9, width), (2, 1, 5, 5), {"padding": 2, "groups": 2}) for width in range(1, 41)),
+    ((1, 16, 5, 1200), (16, 16, 4, 9), {"padding": (3, 4), "dilation": (1, 30)}),
+    ((1, 16, 3, 66005), (16, 16, 3, 2), {"dilation": (1, 66000), "padding": (1, 0)}),
+    ((1, 16, 700, 6), (16, 16, 2, 2), {"dilation": (650, 1), "padding": (1, 0)}),
 ]
 
 
@@ -273,6 +292,20 @@ def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, option
         lambda: facula.autograd.grad(forward(), x, g)[0],
         lambda: facula.autograd.grad(forward(), w, g)[0],
     )
+
+
+@pytest.mark.parametrize("x_shape, w_shape, options", [case for case in LARGE if len(case[0]) == 4])
+def test_an_image_has_the_same_bits_alone_and_in_a_batch(x_shape, w_shape, options):
+    facula.manual_seed(0)
+    x, w = facula.randn(x_shape, requires_grad=True), facula.randn(w_shape)
+    y = F.conv2d(x, w, **options)
+    g = facula.randn_like(y)
+    (gx,) = facula.autograd.grad(y, x, g)
+    alone = x[-1:].detach().requires_grad_()
+    y_alone = F.conv2d(alone, w, **options)
+    (gx_alone,) = facula.autograd.grad(y_alone, alone, g[-1:])
+    assert facula.equal(y_alone, y[-1:])
+    assert facula.equal(gx_alone, gx[-1:])
 
 
 @pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16])
@@ -413,6 +446,13 @@ def test_fold_undoes_unfold_up_to_the_number_of_windows():
     count = F.fold(F.unfold(facula.ones_like(x), 3, **options), (6, 6), 3, **options)
     folded = F.fold(F.unfold(x, 3, **options), (6, 6), 3, **options)
     assert folded.allclose(x * count)
+
+
+@pytest.mark.parametrize("dtype, large", [(facula.float16, 2048.0), (facula.bfloat16, 256.0)])
+def test_sums_of_windows_of_16_bits_are_rounded_once(dtype, large):
+    columns = facula.zeros(3, 3, dtype=dtype)
+    columns[2, 0], columns[1, 1], columns[0, 2] = 1.0, 1.0, large
+    assert F.fold(columns, (1, 5), (1, 3)).tolist() == [[[0.0, 0.0, large + 2, 0.0, 0.0]]]
 
 
 def test_windows_have_gradients_of_both_orders():

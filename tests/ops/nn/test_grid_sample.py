@@ -1,6 +1,8 @@
 """The functions below grid_sample, which take numbers for modes."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -112,3 +114,90 @@ def test_what_is_not_finite_stays_out_of_places_outside(size):
     to_x, to_grid = facula.autograd.grad(y, (x, grid), facula.ones(y.shape))
     assert facula.allclose(to_x.sum(), facula.tensor(2.0))
     assert (to_grid[:, :, ~inside] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.float16, facula.bfloat16])
+@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n_channels", [3, 8, 16, 21])
+def test_channels_are_sampled_together_as_each_alone(n_channels, mode, padding, dtype):
+    x = facula.randn(2, n_channels, 6, 7).to(dtype)
+    grid = (facula.rand(2, 9, 10, 2) * 3 - 1.5).to(dtype)
+    grid[1, 3, 4, 0] = float("nan")
+
+    def sample(image):
+        return F.grid_sample(image, grid, mode, padding, align_corners=False)
+
+    alone = facula.cat([sample(x[:, c : c + 1]) for c in range(n_channels)], 1)
+    for image in (x, x.to(memory_format=facula.channels_last)):
+        y = sample(image)
+        assert y.is_contiguous() and facula.equal(y.nan_to_num(99), alone.nan_to_num(99))
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_volumes_with_channels_last_are_sampled_as_those_apart(mode):
+    x = facula.randn(2, 11, 3, 4, 5, dtype=facula.float64)
+    grid = facula.rand(2, 4, 4, 6, 3, dtype=facula.float64) * 3 - 1.5
+    few = grid[:, :1, :2]
+    last = x.to(memory_format=facula.channels_last_3d)
+    for places in (grid, few):
+        y = F.grid_sample(x, places, mode, align_corners=False)
+        assert facula.equal(F.grid_sample(last, places, mode, align_corners=False), y)
+    assert facula.equal(
+        F.grid_sample(x, few, mode, align_corners=False),
+        F.grid_sample(x, grid, mode, align_corners=False)[:, :, :1, :2],
+    )
+
+
+def test_samples_of_cubics_agree_with_numpy():
+    rng = np.random.default_rng(0)
+    x, places = rng.uniform(-1, 1, (1, 2, 6, 5)), rng.uniform(-1.5, 1.5, (1, 7, 9, 2))
+    y = F.grid_sample(
+        facula.tensor(x), facula.tensor(places), mode="bicubic", align_corners=True
+    ).numpy()
+
+    def weights(part):
+        near = [(1.25 * d - 2.25) * d * d + 1 for d in (part, 1 - part)]
+        far = [((-0.75 * d + 3.75) * d - 6) * d + 3 for d in (part + 1, 2 - part)]
+        return [far[0], *near, far[1]]
+
+    padded = np.pad(x[0], ((0, 0), (8, 8), (8, 8)))
+    for i, j in np.ndindex(7, 9):
+        at = (places[0, i, j, ::-1] + 1) * (np.array([6, 5]) - 1) / 2
+        low = np.floor(at).astype(int)
+        rows, columns = (weights(p) for p in at - low)
+        window = padded[:, low[0] + 7 : low[0] + 11, low[1] + 7 : low[1] + 11]
+        expected = np.einsum("cij,i,j->c", window, rows, columns)
+        np.testing.assert_allclose(y[0, :, i, j], expected, rtol=1e-10, atol=1e-12)
+
+
+# An image of one pixel at the end of a page; the page behind it may not be read.
+AT_THE_END = """
+import ctypes, mmap
+import numpy as np
+import facula
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+page = mmap.PAGESIZE
+access, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+start = libc.mmap(None, 2 * page, access, kind, -1, 0)
+assert libc.mprotect(start + page, page, 0) == 0
+for n_channels in (9, 12, 17):
+    for dtype in ("float32", "float64"):
+        nbytes = n_channels * np.dtype(dtype).itemsize
+        memory = (ctypes.c_char * nbytes).from_address(start + page - nbytes)
+        image = np.frombuffer(memory, dtype=dtype).reshape(1, n_channels, 1, 1)
+        image[:] = 1
+        for mode in ("bilinear", "nearest", "bicubic"):
+            x = facula.from_numpy(image)
+            grid = facula.zeros(1, 4, 4, 2, dtype=x.dtype)
+            y = facula.nn.functional.grid_sample(x, grid, mode, align_corners=True)
+            assert (y == 1).all()
+"""
+
+
+def test_nothing_is_read_behind_an_image_of_one_pixel():
+    ended = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr

@@ -1,5 +1,7 @@
 """Normalisation: values, derivatives, layouts, running statistics."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,27 @@ def test_channels_last_stays_channels_last_and_gives_the_same():
         results.append((y, leaf.grad))
     for plain, last in zip(*results, strict=True):
         assert facula.allclose(plain, last, atol=1e-6)
+
+
+@pytest.mark.promise("N2")
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.float16, facula.bfloat16])
+@pytest.mark.parametrize("shape", [(2, 6, 5, 3), (1, 90, 40, 41), (3, 12, 2, 3, 4), (2, 4, 1, 1)])
+def test_groups_of_channels_that_lie_together_are_normalised_as_they_lie(shape, dtype):
+    last = facula.channels_last if len(shape) == 4 else facula.channels_last_3d
+    x = (facula.randn(shape) * 2 + 3).to(dtype).to(memory_format=last)
+    weight, bias = (facula.randn(shape[1]).to(dtype) for _ in range(2))
+    y, mean, rstd = facula.native_group_norm(
+        x, weight, bias, shape[0], shape[1], math.prod(shape[2:]), 2, EPS
+    )
+    a = x.double().numpy().reshape(shape[0], 2, -1)
+    expected = (a - a.mean(2, keepdims=True)) / np.sqrt(a.var(2, keepdims=True) + EPS)
+    w, b = (per_channel(t.double().numpy(), np.empty(shape)) for t in (weight, bias))
+    precision = {facula.float64: 1e-11, facula.float32: 1e-5}.get(dtype, 5e-2)
+    close = {"rtol": precision, "atol": precision}
+    assert y.is_contiguous(memory_format=last)
+    np.testing.assert_allclose(y.double().numpy(), expected.reshape(shape) * w + b, **close)
+    np.testing.assert_allclose(mean.double().numpy(), a.mean(2), **close)
+    np.testing.assert_allclose(rstd.double().numpy(), 1 / np.sqrt(a.var(2) + EPS), **close)
 
 
 @pytest.mark.promise("N5")
@@ -173,6 +196,7 @@ def test_bits_do_not_depend_on_threads():
         lambda: gradients(lambda x, w: F.batch_norm(x, None, None, w, training=True), x, 24),
         lambda: gradients(lambda x, w: F.batch_norm(x, None, None, w, training=True), columns, 24),
         lambda: gradients(lambda x, w: F.group_norm(x, 6, w), x, 24),
+        lambda: gradients(lambda x, w: F.group_norm(x, 6, w), columns, 24),
         lambda: gradients(lambda x, w: F.layer_norm(x, (130,), w), rows, 130),
         lambda: gradients(lambda x, w: F.rms_norm(x, (130,), w), rows, 130),
     )

@@ -8,6 +8,7 @@ import pytest
 import facula
 from check_op import ALL, COMPLEX, FLOATING, INTEGRAL, check_op, check_threads
 
+INF, NAN = float("inf"), float("nan")
 SHAPES = [
     [(3, 4), (3, 4)],
     [(3, 4), (4,)],
@@ -413,3 +414,95 @@ def test_16_bits_beside_a_number_or_one_element(dtype, op):
         assert facula.equal(op(column, view), op(column.float(), wide).to(dtype))
     assert facula.equal(2 - x, (2 - x.float()).to(dtype))
     assert facula.equal(2 / x, (2 / x.float()).to(dtype))
+
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, -1e-45, 3e38, -3e38, 5e4, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_nextafter_agrees_with_numpy(dtype):
+    with np.errstate(over="ignore"):
+        a, b = (part.ravel().astype(dtype) for part in np.meshgrid(EDGES, EDGES))
+    got = facula.nextafter(facula.from_numpy(a), facula.from_numpy(b)).numpy()
+    expected = np.nextafter(a, b)
+    np.testing.assert_array_equal(got, expected)
+    # Of two zeros NumPy gives the first where they have 16 bits, and else the second, as PyTorch.
+    numbers = ~np.isnan(expected) & ((a != b) | (dtype != "float16"))
+    np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(expected)[numbers])
+
+
+def test_nextafter_of_bfloat16_goes_to_the_next_bits():
+    bits = np.arange(0x7F00, dtype=np.int16)
+    x = facula.from_numpy(bits).view(facula.bfloat16)
+    up = facula.nextafter(x, facula.tensor(INF, dtype=facula.bfloat16))
+    np.testing.assert_array_equal(up.view(facula.int16).numpy(), bits + 1)
+    down = facula.nextafter(-x[1:], facula.zeros_like(x[1:]))
+    np.testing.assert_array_equal((-down).view(facula.int16).numpy(), bits[1:] - 1)
+    assert facula.nextafter(x, x * NAN).isnan().all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 31, 33, 600])
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_every_second_number_is_gathered_as_any_other_layout(dtype, n):
+    whole = facula.arange(2 * n, dtype=getattr(facula, dtype)) % 31
+    x, y = whole[::2], whole[1::2]
+    dense = x.clone(), y.clone()
+    assert facula.equal(x + y, dense[0] + dense[1])
+    assert facula.equal(facula.addcmul(x, y, x), facula.addcmul(*dense, dense[0]))
+    assert facula.equal(x.sqrt(), dense[0].sqrt())
+
+
+@pytest.mark.parametrize("name", ["fmax", "fmin", "logical_and", "logical_or", "logical_xor"])
+@pytest.mark.parametrize("n", [0, 3, 130])
+def test_bools_are_combined_as_numpy_does(name, n):
+    rng = np.random.default_rng(0)
+    a, b = rng.random(n) < 0.5, rng.random(n) < 0.5
+    got = getattr(facula, name)(facula.from_numpy(a), facula.from_numpy(b))
+    assert got.dtype == facula.bool
+    np.testing.assert_array_equal(got.numpy(), getattr(np, name)(a, b))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_divisors_and_multiples_agree_with_numpy(dtype):
+    rng = np.random.default_rng(0)
+    limits = np.iinfo(dtype)
+    few = [0, 1, 2, 12, 18, 97, limits.max, limits.min // 2]
+    some = rng.integers(limits.min // 2, limits.max, 40, dtype=dtype)
+    values = np.array([*few, *some], dtype=dtype)
+    a, b = (part.ravel() for part in np.meshgrid(values, values))
+    got = facula.gcd(facula.from_numpy(a), facula.from_numpy(b))
+    np.testing.assert_array_equal(got.numpy(), np.gcd(a, b))
+    small = np.arange(-6 if limits.min else 0, 12).astype(dtype)
+    a, b = (part.ravel() for part in np.meshgrid(small, small))
+    got = facula.lcm(facula.from_numpy(a), facula.from_numpy(b))
+    np.testing.assert_array_equal(got.numpy(), np.lcm(a, b))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_shifts_by_too_many_bits_leave_nothing_but_the_sign(dtype):
+    limits = np.iinfo(dtype)
+    bits = limits.bits
+    values = [0, 1, 5, limits.max, limits.min]
+    shifts = [0, 1, bits - 1, bits, 100, *([-1] if limits.min else [])]
+    a, n = (part.ravel() for part in np.meshgrid(values, shifts))
+    x, y = (facula.tensor(part.tolist(), dtype=getattr(facula, dtype)) for part in (a, n))
+    left, right = (x << y).tolist(), (x >> y).tolist()
+    for value, shift, got_left, got_right in zip(a.tolist(), n.tolist(), left, right, strict=True):
+        is_inside = 0 <= shift < bits
+        whole = value << shift if is_inside else 0
+        wrapped = (whole - limits.min) % 2**bits + limits.min
+        assert got_left == wrapped
+        assert got_right == (value >> shift if is_inside else -1 if value < 0 else 0)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_weights_and_directions_of_complex_numbers_agree_with_numpy(dtype):
+    rng = np.random.default_rng(0)
+    a, b, w = ((rng.normal(size=67) + 1j * rng.normal(size=67)).astype(dtype) for _ in range(3))
+    got = facula.lerp(*map(facula.from_numpy, (a, b, w))).numpy()
+    np.testing.assert_allclose(got, a + w * (b - a), rtol=1e-5, atol=1e-5)
+    big, small = (1e38, 1e-38) if dtype == "complex64" else (1e308, 1e-308)
+    x = np.array([0, 3 + 4j, -2j, big * (1 + 1j), small * (1 - 1j), -5], dtype)
+    expected = [0, 0.6 + 0.8j, -1j, (1 + 1j) / 2**0.5, (1 - 1j) / 2**0.5, -1]
+    np.testing.assert_allclose(facula.from_numpy(x).sgn().numpy(), expected, rtol=1e-6)
+    assert facula.tensor([complex(np.inf, 1)]).sgn().real.isnan().all()

@@ -131,3 +131,14 @@ def test_logical_not_in_place_keeps_the_dtype(dtype):
     assert x.logical_not_() is x
     assert x.dtype == getattr(facula, dtype)
     assert x.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("name", ["eq", "lt", "ge", "logical_and"])
+def test_in_place_forms_write_the_truth_in_the_dtype_of_the_tensor(name, dtype):
+    x = (facula.arange(70) % 5).to(getattr(facula, dtype)).reshape(7, 10)
+    y = x.flip(1)
+    expected = getattr(facula, name)(x, y).to(x.dtype)
+    view = x.t()
+    assert getattr(view, name + "_")(y.t()) is view
+    assert facula.equal(x, expected)

@@ -191,6 +191,17 @@ def test_nan_to_num_replaces_what_is_not_finite():
     assert x.nan_to_num(1.0, 2.0, 3.0).tolist() == [1, 2, 3, 1]
 
 
+@pytest.mark.parametrize("dtype", [*FLOATING, "int64", "uint8", "bool"])
+def test_angle_of_real_numbers_is_zero_or_half_a_turn(dtype):
+    x = facula.tensor([0.0, 1.0, 5.0], dtype=getattr(facula, dtype))
+    assert x.angle().tolist() == [0, 0, 0]
+    if dtype in FLOATING:
+        x = facula.tensor([-0.0, -2.0, math.inf, -math.inf, math.nan] * 7, dtype=x.dtype)
+        pi = facula.tensor(math.pi, dtype=x.dtype).item()
+        assert x.angle().dtype == x.dtype
+        np.testing.assert_array_equal(x.angle().double(), [0, pi, 0, pi, math.nan] * 7)
+
+
 def test_absolute_value_and_angle_of_complex_numbers_are_real():
     z = facula.tensor([3 + 4j, -1 + 0j])
     assert z.abs().dtype == facula.float32

@@ -66,3 +66,27 @@ def test_of_equal_extrema_in_rows_of_every_length_the_first_counts(dtype, name):
             a[rng.random((50, n)) < 0.1] = np.nan
             got = getattr(facula.from_numpy(a), name)(1)
             assert got.tolist() == getattr(a, name)(1).tolist(), n
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "uint8"])
+def test_the_extrema_of_rows_of_any_length_agree_with_numpy(dtype):
+    rng = np.random.default_rng(0)
+    for n in (1, 7, 8, 15, 16, 17, 63, 64, 65, 130, 3000):
+        a = rng.integers(0, 250, (3, n)).astype(dtype)
+        x = facula.tensor(a)
+        for y, b in ((x, a), (-x - 1, -a - 1)):
+            np.testing.assert_array_equal(y.amax(1).numpy(), b.max(1))
+            np.testing.assert_array_equal(y.amin(1).numpy(), b.min(1))
+            assert (y.max().item(), y.min().item()) == (b.max(), b.min())
+
+
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.float16])
+@pytest.mark.parametrize("n", [1, 17, 64, 100, 40000])
+def test_nan_is_the_extremum_wherever_it_is(dtype, n):
+    for place in {0, n // 2, n - 1}:
+        for other in (1.0, float("inf"), -float("inf")):
+            x = facula.full((n,), other, dtype=dtype)
+            x[place] = float("nan")
+            for found in (x.amax(), x.amin(), x.max(), x.min(), *x.aminmax()):
+                assert found.isnan().item()
+            assert x.argmax().item() == x.argmin().item() == place

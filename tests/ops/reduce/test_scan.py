@@ -110,3 +110,19 @@ def test_logcumsumexp_differentiates_twice():
 
 def test_logcumsumexp_of_nothing_but_minus_infinity_is_that():
     assert facula.logcumsumexp(facula.full((2,), -float("inf")), 0).tolist() == [-float("inf")] * 2
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(1, 1000), (5, 64), (7, 65), (130, 3)])
+def test_running_totals_and_extrema_of_integers_agree_with_numpy(dtype, shape):
+    a = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    for x, b in ((facula.tensor(a), a), (facula.tensor(a).mT.contiguous().mT, a)):
+        for dim in (0, 1):
+            totals = np.cumsum(b.astype(np.int64), dim)
+            np.testing.assert_array_equal(x.cumsum(dim).numpy(), totals)
+            highest = np.maximum.accumulate(b, dim)
+            found = x.cummax(dim)
+            np.testing.assert_array_equal(found.values.numpy(), highest)
+            np.testing.assert_array_equal(
+                np.take_along_axis(b, found.indices.numpy(), dim), highest
+            )

@@ -129,3 +129,31 @@ def test_ranges_have_the_same_bits_for_1_2_and_8_threads():
 def test_a_linspace_of_one_number_keeps_the_sign_of_zero():
     for dtype in (facula.float16, facula.float32, facula.float64):
         assert facula.linspace(-0.0, 1.0, 1, dtype=dtype).signbit().item()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("start, step", [(0, 1), (-7, 3), (5, -2)])
+def test_ranges_of_integers_agree_with_numpy_and_wrap_around(dtype, start, step):
+    found = facula.arange(start, start + 40000 * step, step, dtype=getattr(facula, dtype))
+    expected = (start + step * np.arange(40000)).astype(dtype)
+    np.testing.assert_array_equal(found.numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n", [1, 511, 513, 70000])
+def test_ranges_of_16_bits_are_those_of_double_rounded(dtype, n):
+    found = facula.arange(0.5, 0.5 + n, dtype=getattr(facula, dtype))
+    wide = facula.arange(0.5, 0.5 + n, dtype=facula.float32)
+    assert facula.equal(found, wide.to(found.dtype))
+
+
+@pytest.mark.parametrize("n", [1, 2, 513, 3001])
+def test_linspace_of_16_bits_rounds_product_and_sum(n):
+    found = facula.linspace(-3, 4.5, n, dtype=facula.float16).numpy()
+    first, last = np.float16(-3), np.float16(4.5)
+    step = (last - first) / np.float16(n - 1) if n > 1 else np.float16(0)
+    places = np.arange(n, dtype=np.float32)
+    is_first = places < max(n // 2, n == 1)
+    distance = np.where(is_first, places, places - (n - 1)).astype(np.float32)
+    product = (np.float32(step) * distance).astype(np.float16)
+    np.testing.assert_array_equal(found, np.where(is_first, first, last) + product)

@@ -25,3 +25,30 @@ def test_triangles_in_place_pass_the_gradient_of_what_they_keep(name):
     f = lambda x: getattr(x * x, name)()  # noqa: E731
     assert facula.autograd.gradcheck(f, (x,))
     assert facula.autograd.gradgradcheck(f, (x,))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int16", "bfloat16", "float32", "int64"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 50), (16, 16), (17, 33), (70, 131)])
+def test_copies_of_transposed_matrices_keep_every_bit(dtype, shape):
+    rng = np.random.default_rng(0)
+    kind = {"bool": np.uint8, "bfloat16": np.int16}.get(dtype, dtype)
+    bits = rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(kind)
+    x = facula.tensor(bits).view(getattr(facula, dtype))
+    copy = x.mT.contiguous()
+    assert copy.is_contiguous()
+    np.testing.assert_array_equal(copy.view(getattr(facula, np.dtype(kind).name)).numpy(), bits.T)
+
+
+def test_lines_of_any_length_are_copied_from_any_place_to_any_other():
+    rng = np.random.default_rng(0)
+    source = rng.integers(0, 256, 3000, dtype=np.uint8)
+    x = facula.tensor(source)
+    for n in (0, 1, 63, 64, 255, 256, 257, 300, 511, 513, 600, 1025, 2048, 2500):
+        for begin, at in ((0, 0), (1, 0), (0, 3), (13, 64), (31, 33), (64, 13)):
+            y = facula.zeros(n + 200, dtype=facula.uint8)
+            y[at : at + n] = x[begin : begin + n]
+            expected = np.zeros(n + 200, np.uint8)
+            expected[at : at + n] = source[begin : begin + n]
+            np.testing.assert_array_equal(y.numpy(), expected)
+        rolled = x[:n].roll(5)
+        np.testing.assert_array_equal(rolled.numpy(), np.roll(source[:n], 5))

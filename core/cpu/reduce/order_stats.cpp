@@ -7,6 +7,7 @@
 #include "cpu/reduce/sort_key.h"
 
 namespace facula::cpu {
+inline namespace FACULA_ISA {
 
 namespace {
 
@@ -67,8 +68,8 @@ K select(K* x, K* other, int64_t n, int64_t k) {
 // The last place of the smallest of the most frequent values. `sorted` and `order` have room for n.
 template <class T>
 int64_t mode(const Line<T>& line, T* sorted, int64_t* order) {
-  sort_row(reinterpret_cast<const T*>(line.data), line.step / int64_t{sizeof(T)}, sorted, order,
-           line.n, /*descending=*/false);
+  auto sort = get_sort_table().sort[static_cast<int>(DTypeOf<T>::value)];
+  sort(line.data, line.step / int64_t{sizeof(T)}, sorted, order, line.n, /*descending=*/false);
   int64_t best = 0, best_count = 0, count = 0;
   for (int64_t i = 0; i < line.n; ++i) {
     bool is_next = i > 0 && to_key(sorted[i]) == to_key(sorted[i - 1]);
@@ -148,8 +149,6 @@ void search(const T* ordered, int64_t n, const T* values, int64_t n_values, int6
   }
 }
 
-}  // namespace
-
 template <class T>
 void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int64_t* counts) {
   for (int64_t i = 0; i < n; ++i) {
@@ -159,8 +158,6 @@ void count_bins(const T* x, int64_t n, int64_t bins, T low, T high, T width, int
     ++counts[place < static_cast<T>(bins) ? static_cast<int64_t>(place) : bins - 1];
   }
 }
-template void count_bins(const float*, int64_t, int64_t, float, float, float, int64_t*);
-template void count_bins(const double*, int64_t, int64_t, double, double, double, int64_t*);
 
 int64_t pick_index(Pick which, DType dtype, const char* x, int64_t step, int64_t n, int64_t k) {
   return visit_dtype(dtype, [&](auto tag) -> int64_t {
@@ -183,4 +180,10 @@ void search_sorted(DType dtype, const char* ordered, int64_t n, const char* valu
   });
 }
 
+}  // namespace
+
+extern const OrderTable order_table;
+const OrderTable order_table = {pick_index, search_sorted, count_bins<float>, count_bins<double>};
+
+}  // namespace FACULA_ISA
 }  // namespace facula::cpu

@@ -13,6 +13,8 @@
 #include "cpu/reduce/sort_key.h"
 
 namespace facula::cpu {
+inline namespace FACULA_ISA {
+
 namespace {
 
 constexpr int64_t kMinRadix = 64;             // shorter rows are sorted by comparisons
@@ -170,12 +172,11 @@ void with_word(int64_t n, F f) {
   f(WideWord{});
 }
 
-}  // namespace
-
 template <class T>
-void sort_row(const T* in, int64_t in_stride, T* values, int64_t* indices, int64_t n,
+void sort_row(const void* in, int64_t in_stride, void* to, int64_t* indices, int64_t n,
               bool descending) {
-  Row<T> row{in, in_stride, descending};
+  Row<T> row{static_cast<const T*>(in), in_stride, descending};
+  T* values = static_cast<T*>(to);
   if (n <= kMaxRanked) return sort_by_rank(row, values, indices, n, n);
   with_word<T>(n, [&](auto word) {
     using Word = decltype(word);
@@ -186,27 +187,26 @@ void sort_row(const T* in, int64_t in_stride, T* values, int64_t* indices, int64
 }
 
 template <class T>
-void topk_row(const T* in, int64_t in_stride, T* values, int64_t* indices, int64_t n, int64_t k,
+void topk_row(const void* in, int64_t in_stride, void* to, int64_t* indices, int64_t n, int64_t k,
               bool largest) {
   if (k == 0) return;
-  Row<T> row{in, in_stride, largest};
+  Row<T> row{static_cast<const T*>(in), in_stride, largest};
+  T* values = static_cast<T*>(to);
   if (n <= kMaxRanked && k > n / kFew) return sort_by_rank(row, values, indices, n, k);
   with_word<T>(n, [&](auto word) { topk<decltype(word)>(row, values, indices, n, k); });
 }
 
-#define DEFINE(T)                                                         \
-  template void sort_row(const T*, int64_t, T*, int64_t*, int64_t, bool); \
-  template void topk_row(const T*, int64_t, T*, int64_t*, int64_t, int64_t, bool);
-DEFINE(bool)
-DEFINE(uint8_t)
-DEFINE(int8_t)
-DEFINE(int16_t)
-DEFINE(int32_t)
-DEFINE(int64_t)
-DEFINE(Half)
-DEFINE(BFloat16)
-DEFINE(float)
-DEFINE(double)
-#undef DEFINE
+}  // namespace
 
+extern const SortTable sort_table;
+// Complex numbers have no order, and entries that are null.
+#define REAL(Row)                                                                              \
+  {                                                                                            \
+    Row<bool>, Row<uint8_t>, Row<int8_t>, Row<int16_t>, Row<int32_t>, Row<int64_t>, Row<Half>, \
+        Row<BFloat16>, Row<float>, Row<double>                                                 \
+  }
+const SortTable sort_table = {REAL(sort_row), REAL(topk_row)};
+#undef REAL
+
+}  // namespace FACULA_ISA
 }  // namespace facula::cpu
