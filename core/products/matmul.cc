@@ -248,9 +248,11 @@ void multiply_dots(const Gemm<T>& x) {
 
     int64_t depth = std::min(x.k, tuning::kPieceOfK), n_pieces = ceil_div(x.k, depth);
     bool is_a_stored = x.trans_a == Trans::No;
-    // Columns are turned into rows first: a row has the same bits in either layout.
-    int64_t rows =
-        is_a_stored ? 1 : std::min(x.m, std::clamp<int64_t>(tuning::kTurnedNumel / depth, 8, 32));
+    // Columns are turned into rows first: a row has the same bits in either layout. As many as a
+    // cache line has, or L2 holds.
+    constexpr int64_t line = 64 / sizeof(T);
+    int64_t rows = std::max(line, std::min<int64_t>(tuning::kTurnedNumel / depth, 32));
+    rows = is_a_stored ? 1 : std::min(rows, x.m);
     Scratch<Wide<T>> sums(x.m * n_pieces);
     auto multiply = [&](int64_t begin, int64_t end) {
       Scratch<T> turned(is_a_stored ? 0 : rows * depth);
