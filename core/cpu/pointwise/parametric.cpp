@@ -10,7 +10,9 @@ inline namespace FACULA_ISA {
 namespace {
 
 // 16-bit floats have their sign in the first bit: they need not be converted.
-FACULA_FN uint16_t drop_sign(uint16_t bits) { return bits & 0x7FFF; }
+struct DropSign {
+  FACULA_FN uint16_t operator()(uint16_t bits) const { return bits & 0x7FFF; }
+};
 
 #define PARAMETRIC(name, kinds, formula)                                                   \
   template <class T>                                                                       \
@@ -23,7 +25,7 @@ FACULA_FN uint16_t drop_sign(uint16_t bits) { return bits & 0x7FFF; }
     static constexpr Kinds kinds_ = Kinds::kinds;                                          \
     static void loop(char** data, const int64_t* strides, int64_t n, const void* params) { \
       if constexpr (is_reduced_float_v<E> && ParametricOp::name == ParametricOp::abs)      \
-        return map1<uint16_t, uint16_t>(data, strides, n, drop_sign);                      \
+        return map1<uint16_t, uint16_t>(data, strides, n, DropSign());                     \
       const Scalar* p = static_cast<const Scalar*>(params);                                \
       name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};       \
       map_unary<E>(data, strides, n, f);                                                   \

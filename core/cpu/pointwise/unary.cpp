@@ -10,7 +10,9 @@ inline namespace FACULA_ISA {
 namespace {
 
 // 16-bit floats have their sign in the first bit: they need not be converted.
-FACULA_FN uint16_t flip_sign(uint16_t bits) { return bits ^ 0x8000; }
+struct FlipSign {
+  FACULA_FN uint16_t operator()(uint16_t bits) const { return bits ^ 0x8000; }
+};
 
 #define UNARY(name, names, forms, kinds, refused, formula, ...)                     \
   template <class T>                                                                \
@@ -22,7 +24,7 @@ FACULA_FN uint16_t flip_sign(uint16_t bits) { return bits ^ 0x8000; }
     static constexpr Kinds kinds_ = Kinds::kinds;                                   \
     static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
       if constexpr (is_reduced_float_v<E> && UnaryOp::name == UnaryOp::neg) {       \
-        map1<uint16_t, uint16_t>(data, strides, n, flip_sign);                      \
+        map1<uint16_t, uint16_t>(data, strides, n, FlipSign());                     \
       } else {                                                                      \
         map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                 \
       }                                                                             \
