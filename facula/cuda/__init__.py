@@ -20,10 +20,11 @@ from facula.cuda.streams import *
 
 if _TYPE_CHECKING:
     from facula.cuda import amp as amp
+    from facula.cuda import comm as comm
     from facula.cuda import nvtx as nvtx
     from facula.cuda import profiler as profiler
 else:
-    __all__ = _public_names(globals(), "amp", "nvtx", "profiler")
+    __all__ = _public_names(globals(), "amp", "comm", "nvtx", "profiler")
 
 
 def __getattr__(name: str) -> _Any:
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> _Any:
     if name == "_initialized":  # asked for by programs that keep the state of random streams
         return is_initialized()  # noqa: F405
     # Imported when they are first asked for.
-    if name not in ("amp", "nvtx", "profiler"):
+    if name not in ("amp", "comm", "nvtx", "profiler"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 

@@ -4,7 +4,17 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from facula.nn import attention, functional, init, modules, parallel, parameter, quantized, utils
+from facula.nn import (
+    attention,
+    functional,
+    grad,
+    init,
+    modules,
+    parallel,
+    parameter,
+    quantized,
+    utils,
+)
 from facula.nn.modules import *
 from facula.nn.modules.utils import factory_kwargs
 from facula.nn.parallel import DataParallel

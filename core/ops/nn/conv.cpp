@@ -319,6 +319,27 @@ Tensor conv_nd(const char* op, int64_t n_spatial, const Tensor& input, const Ten
   return squeeze(convolution(op, unsqueeze(input, 0), weight, bias, options), 0);
 }
 
+// The gradient of the input or of the weight, which has these sizes, by the other one and that of
+// the output.
+Tensor conv_gradient(const char* op, Role role, const Dims& sizes, const Tensor& other,
+                     const Tensor& grad_output, const ConvOptions& options) {
+  Tensor wanted = expand(empty({}, other.dtype(), other.device()), sizes);
+  bool is_input = role == kInput;
+  Convolution c = is_input ? prepare(op, wanted, other, Tensor(), options)
+                           : prepare(op, other, wanted, Tensor(), options);
+  const ConvShape& s = c.shape;
+  Dims expected = sizes_of(s.n_batch, s.groups * s.out_channels, s.out, c.n_spatial);
+  check(grad_output.sizes() == expected, op, ": expected a grad_output of shape ", expected,
+        ", as the output, got ", grad_output, ".");
+  check(grad_output.dtype() == other.dtype(), op, ": expected grad_output and ",
+        is_input ? "weight" : "input", " of one dtype, got ", grad_output, " and ", other, ".");
+  check_same_device(op, {grad_output, other});
+  Form form;
+  form[is_input ? kWeight : kInput] = other;
+  form[kOutput] = grad_output;
+  return convolve("ConvolutionBackwardBackward0", c, role, form, Tensor());
+}
+
 // Along the first dimension of input (T, B, C); weight (K, C, C_out), bias (C_out,).
 Tensor conv_tbc(const Tensor& input, const Tensor& weight, const Tensor& bias, int64_t pad) {
   check(input.dim() == 3, "conv_tbc: expected an input (time, batch, channels), got ", input, ".");
@@ -645,6 +666,26 @@ Shape:
     ``(T + 2 * pad - K + 1, N, C_out)``.
     >>> facula.conv_tbc(facula.ones(5, 2, 3), facula.ones(3, 3, 4), facula.zeros(4)).shape
     torch.Size([3, 2, 4]))"_doc);
+  m.def(
+      "_conv_input",
+      [](const std::string& op, const Dims& input_size, const Tensor& weight,
+         const Tensor& grad_output, const Dims& stride, const Dims& padding, const Dims& dilation,
+         int64_t groups) {
+        return conv_gradient(op.c_str(), kInput, input_size, weight, grad_output,
+                             {stride, padding, dilation, groups});
+      },
+      "op"_a, "input_size"_a, "weight"_a, "grad_output"_a, "stride"_a, "padding"_a, "dilation"_a,
+      "groups"_a);
+  m.def(
+      "_conv_weight",
+      [](const std::string& op, const Tensor& input, const Dims& weight_size,
+         const Tensor& grad_output, const Dims& stride, const Dims& padding, const Dims& dilation,
+         int64_t groups) {
+        return conv_gradient(op.c_str(), kWeight, weight_size, input, grad_output,
+                             {stride, padding, dilation, groups});
+      },
+      "op"_a, "input"_a, "weight_size"_a, "grad_output"_a, "stride"_a, "padding"_a, "dilation"_a,
+      "groups"_a);
   m.def("_im2col", &im2col, "input"_a, "kernel_size"_a, "dilation"_a, "padding"_a, "stride"_a);
   m.def("_col2im", &col2im, "input"_a, "output_size"_a, "kernel_size"_a, "dilation"_a, "padding"_a,
         "stride"_a);
