@@ -113,6 +113,8 @@ FACULA_BINDINGS {
   m.def(
       "_call_sparse_rule",
       [](nb::handle function, const nb::tuple& args, const nb::dict& kwargs) {
+        check(sparse_type,
+              "_call_sparse_rule: there are no rules before facula.sparse is imported.");
         std::vector<PyObject*> values;
         for (nb::handle arg : args) values.push_back(arg.ptr());
         for (auto [name, value] : kwargs) values.push_back(value.ptr());

@@ -224,22 +224,25 @@ FACULA_FN T bitwise_not(T x) {
   return static_cast<T>(~x);
 }
 
-// Of sizes, in 32 bits as soon as they fit: such a division takes a fraction of one in 64 bits, and
-// less than one of doubles with its conversions.
+// In 32 bits as soon as both fit: such a division takes a fraction of one in 64 bits, and less than
+// one of doubles with its conversions. The smallest number has no absolute value: it stays
+// negative, and so may the result be, as in PyTorch.
 template <class T>
 FACULA_FN T gcd(T a, T b) {
-  auto x = static_cast<Wrapping<T>>(abs(a)), y = static_cast<Wrapping<T>>(abs(b));
+  using Short = std::conditional_t<std::is_signed_v<T>, int32_t, uint32_t>;
+  T x = abs(a), y = abs(b);
   if constexpr (sizeof(T) == 8) {
-    while ((x | y) >> 32 != 0) {
-      if (y == 0) return static_cast<T>(x);
-      auto rest = x % y;
+    while (x != static_cast<T>(static_cast<Short>(x)) ||
+           y != static_cast<T>(static_cast<Short>(y))) {
+      if (y == 0) return x;
+      T rest = x % y;
       x = y;
       y = rest;
     }
   }
-  auto m = static_cast<uint32_t>(x), n = static_cast<uint32_t>(y);
+  auto m = static_cast<Short>(x), n = static_cast<Short>(y);
   while (n != 0) {
-    uint32_t rest = m % n;
+    Short rest = m % n;
     m = n;
     n = rest;
   }

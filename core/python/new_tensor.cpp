@@ -407,6 +407,16 @@ void bind_subclasses(nb::module_& m) {
       "_make_sparse",
       [](nb::handle layout, const nb::tuple& index, const Tensor& values, const Dims& size,
          bool is_coalesced) {
+        check(sparse_type, "_make_sparse: there is no such type before facula.sparse is imported.");
+        bool is_coo = index.size() == 1;
+        int64_t n_sparse = 2;
+        if (is_coo) {
+          Tensor places = nb::cast<Tensor>(index[0]);
+          check(places.dim() == 2 && values.dim() > 0,
+                "_make_sparse: expected indices of two dimensions and values of at least one, got ",
+                places, " and ", values, ".");
+          n_sparse = places.size(0);
+        }
         NoGradGuard guard;
         // Nothing reads it; if something ever did, NaN would tell.
         bool has_nan = is_floating(values.dtype()) || is_complex(values.dtype());
@@ -418,14 +428,13 @@ void bind_subclasses(nb::module_& m) {
             PyUnicode_InternFromString("_kind"), PyUnicode_InternFromString("_index"),
             PyUnicode_InternFromString("_data"), PyUnicode_InternFromString("_size"),
             PyUnicode_InternFromString("_flag"), PyUnicode_InternFromString("_n_sparse")};
-        bool is_coo = index.size() == 1;
         const nb::object parts[] = {
             nb::borrow(layout),
             index,
             nb::steal(wrap(alias(values))),
             nb::steal(size_object(size)),
             nb::bool_(is_coalesced || (is_coo && values.size(0) < 2)),
-            nb::int_(is_coo ? as_tensor(index[0].ptr()).size(0) : 2),
+            nb::int_(n_sparse),
         };
         for (size_t i = 0; i < std::size(parts); ++i)
           if (PyObject_SetAttr(x.get(), names[i], parts[i].ptr())) throw nb::python_error();

@@ -45,12 +45,44 @@ inline double standard_normal(Generator& generator) {
 }
 inline double log_of_complement(Generator&, double u) { return std::log1p(-u); }
 
+// The words that a PhiloxStream gives, for one element after the other: the blocks that neighbours
+// share are computed once.
+class PhiloxStreams {
+ public:
+  PhiloxStreams(uint64_t seed, uint64_t call) : seed_(seed), call_(call) {}
+
+  void begin(int64_t element) {
+    if (element / 4 != four_) four_ = element / 4, n_known_ = 0;
+    lane_ = element % 4;
+    nth_ = 0;
+  }
+  uint32_t random() {
+    if (nth_ < n_known_) return blocks_[nth_++].words[lane_];
+    PhiloxBlock block = philox_4x32_10(
+        seed_, static_cast<uint64_t>(four_) + (static_cast<uint64_t>(nth_) << 48), call_);
+    if (nth_ < kKept) blocks_[n_known_++] = block;
+    ++nth_;
+    return block.words[lane_];
+  }
+  uint64_t random64() {
+    uint64_t high = random();
+    return high << 32 | random();
+  }
+
+ private:
+  static constexpr int64_t kKept = 4;  // a normal double takes so many; few samples take more
+  uint64_t seed_, call_;
+  int64_t four_ = -1, lane_ = 0, nth_ = 0, n_known_ = 0;
+  PhiloxBlock blocks_[kKept];
+};
+
 template <class T, class Sample>
 FACULA_ALWAYS_INLINE void fill_philox(T* out, int64_t begin, int64_t end, uint64_t seed,
                                       uint64_t call, const Sample& sample) {
+  PhiloxStreams streams(seed, call);
   for (int64_t i = begin; i < end; ++i) {
-    PhiloxStream stream(seed, call, i);
-    out[i] = sample(stream, i);
+    streams.begin(i);
+    out[i] = sample(streams, i);
   }
 }
 template <class T, class Sample>

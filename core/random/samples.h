@@ -12,7 +12,8 @@ namespace facula {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Uniform in [0, 1): 24 bits of one word, 53 bits of two. Source: Generator or PhiloxStream.
+// Uniform in [0, 1): 24 bits of one word, 53 bits of two. Source: Generator, PhiloxStream or
+// PhiloxStreams.
 template <class Source>
 FACULA_ALWAYS_INLINE float uniform_float(Source& source) {
   return static_cast<float>(source.random() & 0xFFFFFFu) * 0x1p-24f;
@@ -22,7 +23,7 @@ FACULA_ALWAYS_INLINE double uniform_double(Source& source) {
   return static_cast<double>(source.random64() & 0x1FFFFFFFFFFFFFu) * 0x1p-53;
 }
 
-// Stream: PhiloxStream, or what gives its words. An element of a Philox call stands alone, so the
+// Stream: not Generator. An element of a Philox call stands alone, so the
 // second number of Box-Muller is not kept.
 template <class Stream>
 FACULA_ALWAYS_INLINE double standard_normal(Stream& stream) {

@@ -165,7 +165,7 @@ void fill_normal(T* out, int64_t n, double mean, double std, bool is_contiguous,
   }
   // Inlined by force: a call would leave the copy of the loop that has the fused instruction.
   auto sample = [=](auto& source, int64_t) __attribute__((always_inline)) {
-    if constexpr (std::is_same_v<decltype(source), PhiloxStream&>) {
+    if constexpr (std::is_same_v<decltype(source), PhiloxStreams&>) {
       return philox_normal<T>(source, mean, std);
     } else {
       return rounded<T>(fused(standard_normal(source), std, mean));

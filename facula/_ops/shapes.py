@@ -330,7 +330,7 @@ def repeat_interleave(
         tensor([1, 1, 2, 2])
     """
     if repeats is None:
-        return _repeated_indices(input, input.numel(), output_size)
+        return _repeated_indices(input, input.numel(), output_size).to(input.dtype)
     if dim is None:
         input, dim = input.reshape(-1), 0
     if not isinstance(repeats, Tensor):

@@ -185,3 +185,10 @@ def test_numbers_of_numpy_are_counts():
     assert [len(part) for part in x.tensor_split(np.int64(2))] == [2, 2]
     with pytest.raises(TypeError):
         x.repeat_interleave(2.0)
+
+
+def test_indices_that_repeat_have_the_dtype_of_the_counts():
+    for dtype in (facula.int32, facula.int64):
+        for device in ("cpu", "meta"):
+            counts = facula.tensor([1, 2], dtype=dtype, device=device)
+            assert facula.repeat_interleave(counts, output_size=3).dtype == dtype

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import facula
-from facula import nn, overrides
+from facula import _core, nn, overrides
 
 pytestmark = pytest.mark.promise("T11")
 
@@ -140,3 +140,26 @@ def test_the_package_is_imported_with_the_first_sparse_tensor():
     )
     output = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert output.split() == ["False", "0", "True"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "_call_sparse_rule(facula.add, (), {})",
+        "_make_sparse(facula.strided, (facula.zeros(1, 1),), facula.zeros(1), (2,), False)",
+    ],
+)
+def test_rules_are_not_called_before_there_are_any(call):
+    program = f"import facula\nfrom facula import _core\n_core.{call}"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "before facula.sparse is imported" in run.stderr
+
+
+@pytest.mark.parametrize("index", [None, "places", facula.zeros(())])
+def test_no_sparse_tensor_is_made_of_other_objects(index):
+    with pytest.raises((RuntimeError, TypeError)):
+        _core._make_sparse(facula.sparse_coo, (index,), facula.zeros(1), (2,), False)
+    with pytest.raises(RuntimeError, match="values of at least one"):
+        places = facula.zeros(1, 1, dtype=facula.int64)
+        _core._make_sparse(facula.sparse_coo, (places,), facula.zeros(()), (2,), False)

@@ -155,7 +155,8 @@ TensorList group_norm_backward(const GroupLayout& l, const Tensor& grad, const T
       }
     }
   });
-  TensorList grads{gx, {}, {}};
+  // What the layer before it has to read lies as its own result does.
+  TensorList grads{need[0] ? contiguous(gx, format_of(input)) : gx, {}, {}};
   auto reduced = [&](const auto& term, DType dtype) {
     Doubles values(l.n_channels, 0.0);
     for (int64_t i = 0; i < l.n_samples * l.n_channels; ++i) values[i % l.n_channels] += term(i);

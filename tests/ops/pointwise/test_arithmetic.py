@@ -478,6 +478,16 @@ def test_divisors_and_multiples_agree_with_numpy(dtype):
     np.testing.assert_array_equal(got.numpy(), np.lcm(a, b))
 
 
+def test_the_smallest_integer_which_has_no_absolute_value_has_divisors_as_in_pytorch():
+    a, b = [-128, -128, -128, 5, -128], [31, 62, 93, -128, -128]
+    a, b = (facula.tensor(values, dtype=facula.int8) for values in (a, b))
+    assert facula.gcd(a, b).tolist() == [-1, 2, -1, -1, -128]
+    assert facula.lcm(a[:1], b[:1]).tolist() == [-128]
+    for dtype, divisors in ((facula.int16, [-1, -2]), (facula.int32, [1, -2])):
+        smallest = facula.tensor([facula.iinfo(dtype).min] * 2, dtype=dtype)
+        assert facula.gcd(smallest, facula.tensor([31, 62], dtype=dtype)).tolist() == divisors
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
 def test_shifts_by_too_many_bits_leave_nothing_but_the_sign(dtype):
     limits = np.iinfo(dtype)
