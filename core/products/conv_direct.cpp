@@ -47,7 +47,11 @@ struct Lines {
     Segments cut = segments_of(s);
     segments = cut.n, n_w = cut.pixels, width = cut.width;
     int64_t line = n_channels_and_depths() * line_size(), reach = s.taps[1].reach() + 1;
-    n_h = (tuning::kGoodLineNumel / line - reach) / s.x_step[1] + 1;
+    // As many lines as L1 holds, or, where few of these would be met by several lines of pixels,
+    // L2.
+    int64_t most = std::max(tuning::kGoodLineNumel / line,
+                            std::min(tuning::kMaxLineNumel / line, tuning::kLineReaches * reach));
+    n_h = (most - reach) / s.x_step[1] + 1;
     n_h = std::clamp<int64_t>(n_h, 1, s.grid[1]);
     bands = ceil_div(s.grid[1], n_h);
     n_h = ceil_div(s.grid[1], bands);
