@@ -300,6 +300,12 @@ def test_pooling(name):
         assert f(x.cuda(), **options).is_contiguous(memory_format=facula.channels_last)
 
 
+def test_the_layout_of_pooled_sequences_does_not_depend_on_a_gradient():
+    x = random(1, 8, 3).cuda().transpose(1, 2)
+    for requires_grad in (False, True):
+        assert F.max_pool1d(x.requires_grad_(requires_grad), 2).stride() == (12, 1, 3)
+
+
 def test_max_pooling_gives_indices():
     x = random(2, 3, 8, 8)
     expected = F.max_pool2d(x, 3, 2, 1, return_indices=True)
