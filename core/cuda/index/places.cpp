@@ -8,7 +8,6 @@
 #include "cuda/reduce/scan.h"
 #include "cuda/reduce/sort.h"
 #include "cuda/shape.h"
-#include "cuda/workspace.h"
 #include "tensor/backend.h"
 
 namespace facula::cuda {
@@ -105,6 +104,7 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   s.serial = shape_of<1>(walk, {kX}, is_serial);
   s.n_parts = ceil_div(s.inner.numel, kSegmentColumns * kSegmentStep);
   std::initializer_list<DType> dtypes = {y.dtype(), sorter.key_dtype(), sorter.order_dtype()};
+  static_assert(kSegmentStep == kKernelThreads, "a thread of a block for each column of a step");
   if (s.inner.numel >= kSegmentStep)
     return write_row_segments_kernel(y.device(), dtypes, {n * s.n_parts, 1}, s);
   write_segments_kernel.for_each(y.device(), dtypes, n * s.inner.numel, s);
