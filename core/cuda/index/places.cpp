@@ -89,6 +89,7 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   DigitSorter sorter(y.device(), n, k.outer.numel * k.bounds.size + 1);
   k.keys = sorter.keys();
   make_keys_kernel.for_each(y.device(), {sorter.key_dtype()}, n, k);
+  if (k.bounds.size == 0) return;  // there is no place, which the keys have reported
   sorter.sort_keys();
   SegmentArguments s{};
   s.y = walk.data[kY];
@@ -234,6 +235,11 @@ void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower) {
   clear_triangle_kernel.for_each(
       y.device(), {word_dtype(y.itemsize())}, y.numel(),
       {y.address(), y.numel(), y.size(-2), y.size(-1), diagonal, keeps_lower});
+}
+
+void list_triangle(const Tensor& y, const math::Triangle& triangle) {
+  list_triangle_kernel.for_each(y.device(), {y.dtype()}, y.size(1),
+                                {y.address(), y.size(1), triangle});
 }
 
 }  // namespace facula::cuda
