@@ -30,7 +30,7 @@ FACULA_KERNEL(count_bins, "index.h", CountArguments, only(DType::Float32) | only
 FACULA_KERNEL(count_numbers, "index.h", CountArguments)
 FACULA_KERNEL(search_sorted, "index.h", SearchArguments, kRealDTypes & ~only(DType::Bool))
 FACULA_KERNEL(clear_triangle, "index.h", TriangleArguments, kWordDTypes)
-
+FACULA_KERNEL(list_triangle, "index.h", TriangleListArguments, kNumberDTypes)
 FACULA_KERNEL(make_range, "index.h", RangeArguments, kRealDTypes & ~only(DType::Bool))
 
 // So few elements that may meet are written one after the other by one thread; with many that
@@ -155,8 +155,10 @@ void write_at(const Tensor& y, const Tensor& x, const Tensor& index, const Place
   a.bounds = bounds_of(index, bounds);
   a.free = shape_of<3>(walk, {kY, kX, kIndex}, is_free);
   a.serial = shape_of<2>(walk, {kX, kIndex}, [&](int d) { return !is_free(d); });
-  bool is_short =
-      a.serial.numel <= kFewMeet || (a.serial.numel <= kSomeMeet && a.free.numel >= kManyApart);
+  // write_at() rounds after each element: many sums of half precision would stop growing.
+  bool is_rounded = mode == IndexWrite::Add && is_reduced_float(y.dtype());
+  bool is_short = a.serial.numel <= kFewMeet ||
+                  (a.serial.numel <= kSomeMeet && a.free.numel >= kManyApart && !is_rounded);
   if (!is_short && is_apart) return write_sorted(y, walk, a.bounds, a.step, mode);
   write_at_kernel.for_each(y.device(), {y.dtype()}, a.free.numel, a);
 }
