@@ -78,6 +78,29 @@ def test_a_training_step_is_captured():
         assert_close(p.grad, e)
 
 
+def test_probabilities_are_checked_in_a_captured_step():
+    x = facula.full((300,), 0.5, device="cuda", requires_grad=True)
+    target = facula.ones(300, device="cuda")
+
+    def step():
+        loss = nn.functional.binary_cross_entropy(x, target)
+        return loss, *facula.autograd.grad(loss, x)
+
+    graph, (loss, _) = capture(step)
+    graph.replay()
+    assert_close(loss.cpu(), nn.functional.binary_cross_entropy(x.cpu(), target.cpu()))
+    target[299] = 2
+    graph.replay()
+    with pytest.raises(RuntimeError, match="expected target with values from 0 to 1, got 2"):
+        cuda.synchronize()
+
+
+def test_indices_of_triangles_are_captured():
+    graph, at = capture(lambda: facula.tril_indices(5, 4, 1, device="cuda"))
+    graph.replay()
+    assert facula.equal(at.cpu(), facula.tril_indices(5, 4, 1))
+
+
 def test_what_needs_the_cpu_is_refused_and_the_gpu_stays_usable():
     x = facula.ones(3, device="cuda")
     for forbidden in (lambda: x.sum().item(), lambda: x.cpu(), lambda: facula.ones(3).cuda()):

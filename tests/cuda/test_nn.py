@@ -200,6 +200,18 @@ def test_a_target_that_is_no_class_makes_the_loss_nan():
     assert F.cross_entropy(x, facula.tensor([0, 3], device="cuda")).isnan()
 
 
+@pytest.mark.parametrize("wrong", [-0.5, 1.5, float("nan")])
+@pytest.mark.parametrize("name", ["input", "target"])
+def test_probabilities_that_are_none_are_raised_when_the_gpu_is_waited_for(name, wrong):
+    good = facula.full((2, 300), 0.5, device="cuda")
+    bad = good.clone()
+    bad[1, 299] = wrong
+    message = f"all elements of {name} should be between 0 and 1.*waited for here"
+    with pytest.raises(RuntimeError, match=f"expected {name} with .*, got {wrong}.*{message}"):
+        F.binary_cross_entropy(*((bad.t(), good.t()) if name == "input" else (good, bad))).item()
+    assert F.binary_cross_entropy(good, good.round()).item() > 0
+
+
 @pytest.mark.parametrize("size", [3, 64, 1000])
 def test_layer_norm(size):
     x, w, b = random(6, 5, size) + 3, random(size), random(size)
