@@ -200,6 +200,15 @@ def test_a_target_that_is_no_class_makes_the_loss_nan():
     assert F.cross_entropy(x, facula.tensor([0, 3], device="cuda")).isnan()
 
 
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_classes_and_places_that_are_none_are_raised_when_the_gpu_is_waited_for(wrong):
+    x, bad = random(2, 3).cuda(), facula.tensor([0, wrong], device="cuda")
+    with pytest.raises(RuntimeError, match=f"index {wrong} at position 1 .*waited for here"):
+        F.multi_margin_loss(x, bad).item()
+    with pytest.raises(RuntimeError, match=f"index {wrong} at position 1 .*waited for here"):
+        F.max_unpool1d(x[:, :2], bad.expand(2, 2), 2, output_size=(3,)).cpu()
+
+
 @pytest.mark.parametrize("wrong", [-0.5, 1.5, float("nan")])
 @pytest.mark.parametrize("name", ["input", "target"])
 def test_probabilities_that_are_none_are_raised_when_the_gpu_is_waited_for(name, wrong):

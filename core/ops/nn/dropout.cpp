@@ -74,7 +74,7 @@ std::pair<Tensor, Tensor> drop(const char* node, const Tensor& x, double keep, d
 Tensor dropout(const Tensor& x, double p, bool train) {
   check_probability("dropout", p);
   if (!train || p == 0 || x.numel() == 0) return x;
-  if (p == 1) return x * scalar_tensor(0, x.dtype(), x.device());
+  if (p == 1) return x * scalar_tensor(0, x.dtype());
   check(is_floating(x.dtype()), "dropout: expected a floating-point input, got ", x,
         ". Convert it with input.float().");
   return drop("MulBackward0", x, 1 - p, scale_of(x.dtype(), 1 - p)).first;
