@@ -146,11 +146,17 @@ void raise_fault(int index) {
   if (!is_set || !*is_set) return;
   Fault fault = *faults[index];
   *faults[index] = {};
-  fail(static_cast<ErrorKind>(fault.kind), fault.op, ": index ", fault.value, " at position ",
-       fault.position, " is out of bounds for a dimension of size ", fault.size,
-       ". The operation ran on cuda:", index,
-       " and was waited for here; with CUDA_LAUNCH_BLOCKING=1 the error is raised where it "
-       "happens.");
+  auto raise = [&](const auto&... what) {
+    fail(static_cast<ErrorKind>(fault.kind), fault.op, ": ", what...,
+         " The operation ran on cuda:", index,
+         " and was waited for here; with CUDA_LAUNCH_BLOCKING=1 the error is raised where it "
+         "happens.");
+  };
+  if (fault.name)
+    raise("expected ", fault.name, " with values from 0 to 1, got ", fault.number,
+          ". (all elements of ", fault.name, " should be between 0 and 1)");
+  raise("index ", fault.value, " at position ", fault.position,
+        " is out of bounds for a dimension of size ", fault.size, ".");
 }
 
 bool is_launch_blocking() {

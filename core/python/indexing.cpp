@@ -233,7 +233,12 @@ Tensor value_tensor(const Tensor& x, PyObject* value) {
          " tensor. (Overflow when unpacking long long)");
   if (is_number) {
     check_number("setitem", number, x.dtype());
-    return scalar_tensor(number, x.dtype(), x.device());
+    Tensor v = scalar_tensor(number, x.dtype());
+    if (x.is_cpu()) return v;
+    // By a kernel, which has the number as an argument: a copy could not be captured.
+    Tensor there = empty({}, x.dtype(), x.device());
+    copy_into(there, v);
+    return there;
   }
   if (is_list_like(value) || PyObject_CheckBuffer(value))
     return tensor_from_data(value, x.dtype(), x.device());

@@ -213,7 +213,8 @@ def to_compressed(x: SparseTensor, layout: _core.layout) -> SparseTensor:
         indices, data = _index.indices_of(x), x._data
         if not x._flag:
             indices, data = _index.add_up(indices, data, _index.sparse_sizes(x))
-        index, data = _index.compressed(layout, indices, data, x._size)
+        # Those that add_up() has changed were compared there.
+        index, data = _index.compressed(layout, indices, data, x._size, is_inside=not x._flag)
         return make(layout, index, data, x._size)
 
     name = "ToSparseCsr" if layout is _core.sparse_csr else "ToSparseCsc"
@@ -232,7 +233,7 @@ def from_dense(x: Tensor, layout: _core.layout, sparse_dim: int | None = None) -
         # In memory nonzero() has a list for each dimension already.
         indices = is_kept.nonzero().t() if n else x.new_zeros((0, 1), dtype=facula.int64)
         data = x.reshape(math.prod(x.shape[:n]), *x.shape[n:])
-        data = data.index_select(0, _index.places(indices, x.shape))
+        data = data.index_select(0, _index.places(indices, x.shape, is_inside=True))
         if layout is COO:
             return make(COO, (indices,), data, size, True)
         starts = _index.starts_of(indices[0], x.shape[0])

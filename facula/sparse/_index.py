@@ -23,7 +23,8 @@ def wrap_dim(name: str, dim: int, n_dims: int) -> int:
 
 
 # The number of each index among all of a tensor of these sizes, row by row. It raises for indices
-# outside of the sizes, which were not compared when they were given.
+# outside of the sizes, which were not compared when they were given; where `is_inside` says that
+# there are none, a GPU is not waited for.
 places = _core._places
 is_rising = _core._is_rising
 
@@ -105,11 +106,11 @@ def sparse_sizes(x: SparseTensor) -> tuple[int, ...]:
 
 
 def compressed(
-    layout: _core.layout, indices: Tensor, values: Tensor, size: Sequence[int]
+    layout: _core.layout, indices: Tensor, values: Tensor, size: Sequence[int], is_inside: bool
 ) -> tuple[tuple[Tensor, Tensor], Tensor]:
     """Compressed and plain indices, and the values in their order, of COO indices, each once."""
     lines, sizes = (indices, size) if layout is CSR else (indices.flip(0), (size[1], size[0]))
-    numbers = places(lines, sizes)
+    numbers = places(lines, sizes, is_inside)
     if not is_rising(numbers):
         order = numbers.argsort()
         lines, values = lines.index_select(1, order), values.index_select(0, order)

@@ -78,6 +78,74 @@ def test_a_training_step_is_captured():
         assert_close(p.grad, e)
 
 
+def test_probabilities_are_checked_in_a_captured_step():
+    x = facula.full((300,), 0.5, device="cuda", requires_grad=True)
+    target = facula.ones(300, device="cuda")
+
+    def step():
+        loss = nn.functional.binary_cross_entropy(x, target)
+        return loss, *facula.autograd.grad(loss, x)
+
+    graph, (loss, _) = capture(step)
+    graph.replay()
+    assert_close(loss.cpu(), nn.functional.binary_cross_entropy(x.cpu(), target.cpu()))
+    target[299] = 2
+    graph.replay()
+    with pytest.raises(RuntimeError, match="expected target with values from 0 to 1, got 2"):
+        cuda.synchronize()
+
+
+CAPTURED = {
+    "norm": lambda x: x.norm(dim=1),
+    "norm of order 0.5": lambda x: x.norm(0.5, dim=1),
+    "std": lambda x: x.std(1),
+    "logsumexp": lambda x: x.logsumexp(1),
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
+    "angle": lambda x: x.angle(),
+    "normalize": lambda x: nn.functional.normalize(x),
+    "triplet loss": lambda x: nn.functional.triplet_margin_loss(x, x.flip(0), x.flip(1)),
+    "dropout of all": lambda x: nn.functional.dropout(x, 1.0),
+    "multi margin loss": lambda x: nn.functional.multi_margin_loss(x, x.argmin(1)),
+    "max unpool": lambda x: nn.functional.max_unpool1d(x, x.argsort(1), 2, output_size=(9,)),
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_operations_with_numbers_and_checks_are_captured(name):
+    def step(x):
+        y = CAPTURED[name](x)
+        return y, *facula.autograd.grad(y.sum(), x)
+
+    x = facula.linspace(-2, 3, 20, dtype=facula.float64).reshape(4, 5)
+    there = x.cuda().requires_grad_()
+    graph, results = capture(lambda: step(there))
+    graph.replay()
+    for actual, expected in zip(results, step(x.requires_grad_()), strict=True):
+        assert_close(actual.cpu(), expected)
+
+
+def test_a_number_is_written_in_a_captured_step():
+    x = facula.zeros(3, 4, device="cuda")
+    at = facula.tensor([0, 2], device="cuda")
+
+    def step():
+        x[0] = 1.5
+        x[1, 1] = 2
+        x[:, at] = 3
+        return x
+
+    graph, _ = capture(step)
+    x.zero_()
+    graph.replay()
+    assert x.tolist() == [[3, 1.5, 3, 1.5], [3, 2, 3, 0], [3, 0, 3, 0]]
+
+
+def test_indices_of_triangles_are_captured():
+    graph, at = capture(lambda: facula.tril_indices(5, 4, 1, device="cuda"))
+    graph.replay()
+    assert facula.equal(at.cpu(), facula.tril_indices(5, 4, 1))
+
+
 def test_what_needs_the_cpu_is_refused_and_the_gpu_stays_usable():
     x = facula.ones(3, device="cuda")
     for forbidden in (lambda: x.sum().item(), lambda: x.cpu(), lambda: facula.ones(3).cuda()):

@@ -240,6 +240,27 @@ def test_a_bad_index_raises_when_it_is_waited_for_and_harms_nothing():
     assert (x + 1).tolist() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16], ids=str)
+@pytest.mark.parametrize("width", [4, 32768])
+def test_many_values_of_half_precision_add_up_at_one_place(width, dtype):
+    x = facula.zeros(3, width, dtype=dtype, device="cuda")
+    at = facula.zeros(1000, dtype=facula.int64, device="cuda")
+    x.index_put_((at,), facula.full((1000, width), 3.0, dtype=dtype, device="cuda"), True)
+    assert x[:, ::1000].unique(dim=1).tolist() == [
+        [3008 if dtype == facula.bfloat16 else 3000],
+        [0],
+        [0],
+    ]
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 300)], ids=str)
+def test_a_place_in_nothing_is_raised_when_the_gpu_is_waited_for(shape):
+    at, x = facula.zeros(40, dtype=facula.int64), facula.ones(40, *shape[1:])
+    facula.zeros(shape, device="cuda").index_add(0, at.to("cuda"), x.to("cuda"))
+    with pytest.raises((IndexError, RuntimeError), match=r"index 0 at position .* of size 0"):
+        facula.cuda.synchronize()
+
+
 def test_bins_and_searches_agree():
     x = facula.randn(1000, dtype=facula.float64)
     assert_agrees(lambda t: facula.histc(t, 13, -2, 2), x)

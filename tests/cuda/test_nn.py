@@ -200,6 +200,27 @@ def test_a_target_that_is_no_class_makes_the_loss_nan():
     assert F.cross_entropy(x, facula.tensor([0, 3], device="cuda")).isnan()
 
 
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_classes_and_places_that_are_none_are_raised_when_the_gpu_is_waited_for(wrong):
+    x, bad = random(2, 3).cuda(), facula.tensor([0, wrong], device="cuda")
+    with pytest.raises(RuntimeError, match=f"index {wrong} at position 1 .*waited for here"):
+        F.multi_margin_loss(x, bad).item()
+    with pytest.raises(RuntimeError, match=f"index {wrong} at position 1 .*waited for here"):
+        F.max_unpool1d(x[:, :2], bad.expand(2, 2), 2, output_size=(3,)).cpu()
+
+
+@pytest.mark.parametrize("wrong", [-0.5, 1.5, float("nan")])
+@pytest.mark.parametrize("name", ["input", "target"])
+def test_probabilities_that_are_none_are_raised_when_the_gpu_is_waited_for(name, wrong):
+    good = facula.full((2, 300), 0.5, device="cuda")
+    bad = good.clone()
+    bad[1, 299] = wrong
+    message = f"all elements of {name} should be between 0 and 1.*waited for here"
+    with pytest.raises(RuntimeError, match=f"expected {name} with .*, got {wrong}.*{message}"):
+        F.binary_cross_entropy(*((bad.t(), good.t()) if name == "input" else (good, bad))).item()
+    assert F.binary_cross_entropy(good, good.round()).item() > 0
+
+
 @pytest.mark.parametrize("size", [3, 64, 1000])
 def test_layer_norm(size):
     x, w, b = random(6, 5, size) + 3, random(size), random(size)
@@ -298,6 +319,12 @@ def test_pooling(name):
         x = random(*shape).contiguous(memory_format=facula.channels_last)
         check(lambda x: f(x, **options), x)
         assert f(x.cuda(), **options).is_contiguous(memory_format=facula.channels_last)
+
+
+def test_the_layout_of_pooled_sequences_does_not_depend_on_a_gradient():
+    x = random(1, 8, 3).cuda().transpose(1, 2)
+    for requires_grad in (False, True):
+        assert F.max_pool1d(x.requires_grad_(requires_grad), 2).stride() == (12, 1, 3)
 
 
 def test_max_pooling_gives_indices():

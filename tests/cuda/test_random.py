@@ -62,6 +62,28 @@ def test_permutations_and_chances_are_those_of_the_cpu():
     assert facula.equal(y.cpu(), x)
 
 
+@pytest.mark.parametrize("dtype", [facula.float16, facula.float32], ids=str)
+def test_a_mask_of_dropout_does_not_depend_on_gaps(dtype):
+    x = facula.ones(33, 70, dtype=dtype, device="cuda")
+
+    def dropped(x):
+        facula.cuda.manual_seed(5)
+        x = x.detach().requires_grad_()
+        y = facula.nn.functional.dropout(x, 0.3)
+        (grad,) = facula.autograd.grad(y.sum(), x)
+        assert facula.equal(grad, y)
+        return y
+
+    expected = dropped(x)
+    assert 0.6 < (expected > 0).to(facula.float32).mean().item() < 0.8
+    for other in (
+        facula.ones(33, 140, dtype=dtype, device="cuda")[:, ::2],
+        facula.ones(34, 71, dtype=dtype, device="cuda")[1:, 1:],
+        x[:1].expand(33, 70),
+    ):
+        assert facula.equal(dropped(other), expected)
+
+
 def test_a_gpu_has_a_generator_that_seeds_start():
     facula.manual_seed(3)
     first = facula.randn(100, device="cuda")

@@ -79,6 +79,26 @@ def test_variance_agrees():
     assert_agrees(lambda t: t.var(1), far.float())
 
 
+def test_the_variance_of_large_numbers_agrees():
+    for n in (3, 200000):
+        assert_agrees(lambda t: t.var(), facula.full((n,), 1e200, dtype=facula.float64))
+    assert_agrees(
+        lambda t: facula.var_mean(t, 1, correction=0),
+        facula.tensor([[1e200, -1e200], [1e-3, 2e-3], [3e150, 5e150]], dtype=facula.float64),
+    )
+
+
+@pytest.mark.parametrize("dtype", [facula.float16, facula.float32, facula.float64], ids=str)
+@pytest.mark.parametrize("n", [1, 51, 9000])
+def test_the_mean_beside_the_variance_is_infinite_where_an_element_is(n, dtype):
+    x = facula.ones(3, n, dtype=dtype)
+    x[0, 0], x[1, n // 3], x[2, n - 1] = float("inf"), float("-inf"), float("inf")
+    variance, mean = facula.var_mean(x.to("cuda"), 1, correction=0)
+    assert mean.tolist() == x.mean(1).tolist()
+    assert variance.isnan().all()
+    assert facula.var_mean(x[:2].to("cuda"), correction=0)[1].isnan()
+
+
 def test_a_sum_has_the_same_bits_in_every_run():
     x = facula.randn(1 << 20).to("cuda")
     first = x.sum().item()

@@ -44,6 +44,17 @@ def test_columns_of_images_agree():
     assert_agrees(lambda t: facula.nn.functional.fold(t, (5, 6), (2, 2)), columns)
 
 
+@pytest.mark.parametrize("offset", [-5, -2, 0, 1, 3, 9])
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (1, 300), (300, 2), (0, 3), (3, 0)])
+def test_indices_of_triangles_are_those_of_the_cpu(shape, offset):
+    for make in (facula.tril_indices, facula.triu_indices):
+        for dtype in (facula.int32, facula.int64):
+            expected = make(*shape, offset, dtype=dtype)
+            actual = make(*shape, offset, dtype=dtype, device="cuda")
+            assert actual.dtype == dtype
+            assert facula.equal(actual.cpu(), expected)
+
+
 def test_tensors_are_made_on_the_gpu():
     for make in (
         lambda d: facula.arange(10, device=d),

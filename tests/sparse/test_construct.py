@@ -74,6 +74,15 @@ def test_indices_and_values_of_an_uncoalesced_tensor_are_refused():
             getattr(x, name)()
 
 
+@pytest.mark.parametrize("dtype", [facula.float16, facula.bfloat16], ids=str)
+def test_many_values_of_half_precision_add_up_at_one_place(dtype):
+    x = facula.sparse_coo_tensor(
+        facula.zeros(1, 3072, dtype=facula.int64), facula.ones(3072, 2, dtype=dtype), (2, 2)
+    )
+    assert x.to_dense().dtype == dtype
+    assert x.to_dense().tolist() == x.coalesce().to_dense().tolist() == [[3072, 3072], [0, 0]]
+
+
 def test_values_may_have_dense_dimensions():
     x = facula.sparse_coo_tensor([[2, 0]], [[1.0, 2.0], [3.0, 4.0]], (3, 2))
     assert (x.sparse_dim(), x.dense_dim()) == (1, 1)

@@ -8,7 +8,6 @@
 #include "cuda/reduce/scan.h"
 #include "cuda/reduce/sort.h"
 #include "cuda/shape.h"
-#include "cuda/workspace.h"
 #include "tensor/backend.h"
 
 namespace facula::cuda {
@@ -31,7 +30,7 @@ FACULA_KERNEL(count_bins, "index.h", CountArguments, only(DType::Float32) | only
 FACULA_KERNEL(count_numbers, "index.h", CountArguments)
 FACULA_KERNEL(search_sorted, "index.h", SearchArguments, kRealDTypes & ~only(DType::Bool))
 FACULA_KERNEL(clear_triangle, "index.h", TriangleArguments, kWordDTypes)
-
+FACULA_KERNEL(list_triangle, "index.h", TriangleListArguments, kNumberDTypes)
 FACULA_KERNEL(make_range, "index.h", RangeArguments, kRealDTypes & ~only(DType::Bool))
 
 // So few elements that may meet are written one after the other by one thread; with many that
@@ -90,6 +89,7 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   DigitSorter sorter(y.device(), n, k.outer.numel * k.bounds.size + 1);
   k.keys = sorter.keys();
   make_keys_kernel.for_each(y.device(), {sorter.key_dtype()}, n, k);
+  if (k.bounds.size == 0) return;  // there is no place, which the keys have reported
   sorter.sort_keys();
   SegmentArguments s{};
   s.y = walk.data[kY];
@@ -105,6 +105,7 @@ void write_sorted(const Tensor& y, const Walk& walk, const IndexBounds& bounds, 
   s.serial = shape_of<1>(walk, {kX}, is_serial);
   s.n_parts = ceil_div(s.inner.numel, kSegmentColumns * kSegmentStep);
   std::initializer_list<DType> dtypes = {y.dtype(), sorter.key_dtype(), sorter.order_dtype()};
+  static_assert(kSegmentStep == kKernelThreads, "a thread of a block for each column of a step");
   if (s.inner.numel >= kSegmentStep)
     return write_row_segments_kernel(y.device(), dtypes, {n * s.n_parts, 1}, s);
   write_segments_kernel.for_each(y.device(), dtypes, n * s.inner.numel, s);
@@ -154,8 +155,10 @@ void write_at(const Tensor& y, const Tensor& x, const Tensor& index, const Place
   a.bounds = bounds_of(index, bounds);
   a.free = shape_of<3>(walk, {kY, kX, kIndex}, is_free);
   a.serial = shape_of<2>(walk, {kX, kIndex}, [&](int d) { return !is_free(d); });
-  bool is_short =
-      a.serial.numel <= kFewMeet || (a.serial.numel <= kSomeMeet && a.free.numel >= kManyApart);
+  // write_at() rounds after each element: many sums of half precision would stop growing.
+  bool is_rounded = mode == IndexWrite::Add && is_reduced_float(y.dtype());
+  bool is_short = a.serial.numel <= kFewMeet ||
+                  (a.serial.numel <= kSomeMeet && a.free.numel >= kManyApart && !is_rounded);
   if (!is_short && is_apart) return write_sorted(y, walk, a.bounds, a.step, mode);
   write_at_kernel.for_each(y.device(), {y.dtype()}, a.free.numel, a);
 }
@@ -234,6 +237,11 @@ void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower) {
   clear_triangle_kernel.for_each(
       y.device(), {word_dtype(y.itemsize())}, y.numel(),
       {y.address(), y.numel(), y.size(-2), y.size(-1), diagonal, keeps_lower});
+}
+
+void list_triangle(const Tensor& y, const math::Triangle& triangle) {
+  list_triangle_kernel.for_each(y.device(), {y.dtype()}, y.size(1),
+                                {y.address(), y.size(1), triangle});
 }
 
 }  // namespace facula::cuda

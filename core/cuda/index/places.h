@@ -45,4 +45,7 @@ void make_range(const Tensor& y, Scalar start, Scalar step);
 // Zeros above a diagonal of the matrices of contiguous y, or below it.
 void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower);
 
+// The rows of the elements of a triangle, then their columns, in a contiguous matrix of integers.
+void list_triangle(const Tensor& y, const math::Triangle& triangle);
+
 }  // namespace facula::cuda

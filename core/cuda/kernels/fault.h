@@ -14,7 +14,9 @@ struct Fault {
   int is_set;
   int kind;  // an ErrorKind
   const char* op;
-  int64_t value, position, size;
+  int64_t value, position, size;  // of an index, or else
+  const char* name;               // of the argument that
+  double number;                  // is not from 0 to 1
 };
 
 }  // namespace facula

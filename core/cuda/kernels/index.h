@@ -2,6 +2,7 @@
 #pragma once
 #include "cuda/kernels/fault.h"
 #include "cuda/kernels/shape.h"
+#include "math/triangle.h"
 #ifdef __CUDACC_RTC__
 #include "math/complex.h"
 #endif
@@ -107,6 +108,13 @@ struct TriangleArguments {
   char* y;
   int64_t numel, rows, cols, diagonal;
   bool keeps_lower;
+};
+
+// The rows of the elements of a triangle, then their columns.
+struct TriangleListArguments {
+  char* y;
+  int64_t numel;
+  math::Triangle triangle;
 };
 
 // Numbers at equal distances: integers start + i * step, others from + i * by, rounded once.
@@ -358,6 +366,16 @@ FACULA_FN void clear_triangle(const TriangleArguments& a) {
   divide(divide(i, a.cols, col), a.rows, row);
   bool is_kept = a.keeps_lower ? col - row <= a.diagonal : col - row >= a.diagonal;
   if (!is_kept) reinterpret_cast<T*>(a.y)[i] = T{};
+}
+
+template <class T>
+FACULA_FN void list_triangle(const TriangleListArguments& a) {
+  int64_t i = thread_number();
+  if (i >= a.numel) return;
+  int64_t row = a.triangle.row_of(i);
+  T* y = reinterpret_cast<T*>(a.y) + i;
+  y[0] = T(row);
+  y[a.numel] = T(a.triangle.columns(row).first + i - a.triangle.numel(row));
 }
 
 template <class T>

@@ -1,4 +1,5 @@
-// Samples of Philox streams: a function of seed, call and element, the same as on the CPU.
+// Samples of Philox streams: a function of seed, call and element, the same as on the CPU. Only the
+// masks of dropout() are not those of the CPU: they take one word of each stream instead of two.
 #pragma once
 #include "cuda/kernels/shape.h"
 #ifdef __CUDACC_RTC__

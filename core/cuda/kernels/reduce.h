@@ -58,24 +58,37 @@ template <class W>
 using ArgMin = ArgExtreme<W, math::Smaller>;
 
 // Variance or its root, and the mean: of distances from the first element that a thread has, in
-// double, which has bits enough for squares of all types but its own.
+// double, which has bits enough for squares of all types but its own. The pivot is always finite:
+// what is infinite stays in the sums, as inf - inf would make the mean NaN.
 template <class W>
 struct Moments {
   double pivot = 0, sum = 0, squares = 0;
   int64_t count = 0;
   void add(W x, int64_t, const ReduceNumbers&) {
-    if (count == 0) pivot = x;
+    if (count == 0 && is_finite(x)) pivot = x;
     ++count;
     double apart = x - pivot;
+    if constexpr (std::is_same_v<W, double>) {
+      double shift = apart / double(count);
+      if (is_finite(shift)) {
+        pivot += shift;
+        squares += apart * (apart - shift);
+        return;
+      }
+    }
     sum += apart;
     squares += apart * apart;
-    if constexpr (std::is_same_v<W, double>) move_to_mean();
   }
   void join(Moments o) {
     if (o.count == 0) return;
+    if (count == 0) {  // else large numbers would make inf * 0 of the distance
+      *this = o;
+      return;
+    }
     move_to_mean();
     o.move_to_mean();
     double share = double(o.count) / double(count + o.count), apart = o.pivot - pivot;
+    sum += o.sum;
     squares += o.squares + apart * apart * double(count) * share;
     pivot += apart * share;
     count += o.count;
@@ -88,10 +101,12 @@ struct Moments {
   double second() const { return count > 0 ? pivot + sum / double(count) : nan(""); }
 
  private:
+  static bool is_finite(double x) { return x - x == 0; }
   // Divisions take long: only once before all joins.
   void move_to_mean() {
     if (sum == 0) return;
     double shift = sum / double(count);
+    if (!is_finite(shift)) return;
     pivot += shift;
     squares -= shift * sum;
     sum = 0;

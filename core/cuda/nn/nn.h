@@ -31,6 +31,10 @@ void class_loss(const Tensor& x, int64_t dim, const ClassTargets& classes, const
 void class_loss_backward(const Tensor& gx, int64_t dim, const Tensor& g, const Tensor& total,
                          const Tensor& x, const ClassTargets& classes, const Tensor& stats);
 
+// Raises when the device is next waited for if an element is not from 0 to 1; op and name, that of
+// the argument, live as long as the program.
+void check_unit_interval(const char* op, const char* name, const Tensor& x);
+
 // Rows of `size` elements, n_groups of them to a sample; each of a row's runs of `inner` elements
 // has a parameter. Parameters have one floating dtype, statistics the wide one of x; undefined ones
 // are left out.

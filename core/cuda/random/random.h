@@ -1,4 +1,5 @@
-// Random numbers on a GPU, from Philox generators: those of the CPU, element by element.
+// Random numbers on a GPU, from Philox generators: those of the CPU, element by element, but for
+// the masks of dropout().
 #pragma once
 #include "cuda/kernels/random.h"
 #include "random/generator.h"

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/parallel.h"
+#include "ops/index/places.h"
 #include "ops/ops.h"
 #include "ops/result_binding.h"
 
@@ -29,20 +30,27 @@ Dims strides_of(const Dims& sizes, int64_t n_dims) {
   return contiguous_strides(Dims(sizes.begin(), sizes.begin() + n_dims));
 }
 
-Tensor places_on_cuda(const Tensor& indices, const Dims& sizes) {
+// All bounds are brought to the CPU at once: each copy waits.
+void check_inside_on_cuda(const Tensor& indices, const Dims& sizes) {
+  if (indices.numel() == 0) return;
+  auto [low, high] = aminmax(indices, 1);
+  Tensor bounds = to(stack({low, high}), Device(), DType::Int64, false);
+  const int64_t *lows = bounds.data_as<int64_t>(), *highs = lows + indices.size(0);
+  for (int64_t d = 0; d < indices.size(0); ++d)
+    if (lows[d] < 0 || highs[d] >= sizes[d]) fail_outside(indices, sizes);
+}
+
+Tensor places_on_cuda(const Tensor& indices, const Dims& sizes, bool is_inside) {
+  if (!is_inside) check_inside_on_cuda(indices, sizes);
   const Dims strides = strides_of(sizes, indices.size(0));
   Tensor places = zeros({indices.size(1)}, DType::Int64, indices.device());
-  for (int64_t d = 0; d < indices.size(0) && places.numel() > 0; ++d) {
-    Tensor row = select(indices, 0, d);
-    auto [low, high] = aminmax(row);
-    if (item(low).to_int() < 0 || item(high).to_int() >= sizes[d]) fail_outside(indices, sizes);
-    places = places + row * strides[d];
-  }
+  for (int64_t d = 0; d < indices.size(0); ++d)
+    places = places + select(indices, 0, d) * strides[d];
   return places;
 }
 
 Tensor scatter_on_cuda(const Tensor& indices, const Tensor& values, const Dims& sizes) {
-  Tensor at = places_on_cuda(indices, sizes);
+  Tensor at = places_on_cuda(indices, sizes, false);
   // The sum of truths is whether one of them is True.
   bool is_bool = values.dtype() == DType::Bool;
   Tensor added = is_bool ? to_dtype(values, DType::Int64) : values;
@@ -60,17 +68,18 @@ void check_indices(const Tensor& indices, const Dims& sizes) {
         " dimensions, got ", indices, ".");
 }
 
-// Indices come from users and from files: all of them are compared with the sizes.
-Tensor places(const Tensor& indices, const Dims& sizes) {
+// Indices come from users and from files: all of them are compared with the sizes. On a GPU that is
+// waited for, unless it is known that they are inside.
+Tensor places(const Tensor& indices, const Dims& sizes, bool is_inside) {
   check_indices(indices, sizes);
   NoGradGuard guard;
   int64_t n_dims = indices.size(0), n = indices.size(1);
-  if (!indices.is_cpu()) return places_on_cuda(indices, sizes);
+  if (!indices.is_cpu()) return places_on_cuda(indices, sizes, is_inside);
   const Dims strides = strides_of(sizes, n_dims);
   Tensor in = contiguous(indices), out = zeros({n}, DType::Int64);
   const int64_t* index = in.data_as<int64_t>();
   int64_t* place = out.data_as<int64_t>();
-  std::atomic<bool> is_inside{true};
+  std::atomic<bool> are_all_inside{true};
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     bool is_all = true;  // without a branch, so that the loops are of vectors
     for (int64_t block = begin; block < end; block += kBlock)
@@ -84,9 +93,9 @@ Tensor places(const Tensor& indices, const Dims& sizes) {
                                           static_cast<uint64_t>(row[k]) * stride);
         }
       }
-    if (!is_all) is_inside = false;
+    if (!is_all) are_all_inside = false;
   });
-  if (!is_inside) fail_outside(in, sizes);
+  if (!are_all_inside) fail_outside(in, sizes);
   return out;
 }
 
@@ -139,9 +148,13 @@ Tensor scatter_places(const Tensor& indices, const Tensor& values, const Dims& s
         "sparse: expected a value for each index, got ", values, " and ", indices, ".");
   NoGradGuard guard;
   if (!indices.is_cpu()) return scatter_on_cuda(indices, values, sizes);
+  if (adds_in_float(values, indices.size(1))) {
+    Tensor sums = scatter_places(indices, to_dtype(values, DType::Float32), sizes);
+    return to_dtype(sums, values.dtype());
+  }
   Tensor out = zeros(sizes, values.dtype());
   if (values.numel() == 0) {
-    places(indices, sizes);
+    places(indices, sizes, false);
     return out;
   }
   Tensor in = contiguous(indices), rows = contiguous(values);
@@ -155,7 +168,7 @@ Tensor scatter_places(const Tensor& indices, const Tensor& values, const Dims& s
 }  // namespace
 
 FACULA_BINDINGS {
-  m.def("_places", &places, "indices"_a, "sizes"_a,
+  m.def("_places", &places, "indices"_a, "sizes"_a, "is_inside"_a = false,
         "The number of each column of indices among all places of a tensor of these sizes.");
   m.def("_is_rising", &is_rising, "numbers"_a, "Whether integers are sorted, each once.");
   m.def("_scatter_places", &scatter_places, "indices"_a, "values"_a, "sizes"_a,

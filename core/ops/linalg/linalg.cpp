@@ -131,7 +131,7 @@ Tensor with_diagonal(const Tensor& x, const Tensor& numbers) {
 }
 
 Tensor with_diagonal(const Tensor& x, Scalar number) {
-  return where(identity(x, DType::Bool), scalar_tensor(number, x.dtype(), x.device()), x);
+  return where(identity(x, DType::Bool), scalar_tensor(number, x.dtype()), x);
 }
 
 nb::tuple as_tuple(std::initializer_list<Tensor> values) {

@@ -393,8 +393,7 @@ Tensor det_backward(const Tensor& g, const Tensor& det, const Tensor& a, Lu fact
     // The determinant is smooth: near a singular matrix is one with the same derivative.
     Tensor pivots = diagonal_of(factored.lu), near = empty(batch_of(a), a.dtype(), a.device());
     factored.lu = as_columns(with_diagonal(
-        factored.lu,
-        where(eq(pivots, wrapped_number(0)), scalar_tensor(eps, a.dtype(), a.device()), pivots)));
+        factored.lu, where(eq(pivots, wrapped_number(0)), scalar_tensor(eps, a.dtype()), pivots)));
     determinants(factored, near, {});
     return scaled_inverse_adjoint(a, factored, g * conj(near));
   }

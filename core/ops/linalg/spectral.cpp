@@ -247,7 +247,7 @@ Tensor pinv(const Tensor& a, const std::optional<Tensor>& atol, const std::optio
       if (atol) cutoff = maximum(cutoff, to_dtype(*atol, largest.dtype()));
     }
     Tensor inverse = where(gt(sizes, unsqueeze(cutoff, -1)), reciprocal(parts.s),
-                           scalar_tensor(0, sizes.dtype(), a.device()));
+                           scalar_tensor(0, sizes.dtype()));
     p = recomposed(adjoint(parts.vh), inverse, adjoint(parts.u));
   }
   return record("LinalgPinvBackward0", p, {a}, [a = save(a), p = save_output(p)](const Tensor& g) {

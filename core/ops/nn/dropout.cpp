@@ -59,12 +59,13 @@ Tensor scale_kept(const char* node, const Tensor& x, const Tensor& mask, double 
 std::pair<Tensor, Tensor> drop(const char* node, const Tensor& x, double keep, double scale) {
   Tensor mask = empty_like(x, DType::Bool, x.device());
   Generator& generator = *default_generator(x.device());
-  if (x.is_cpu() || !is_dense(x) || generator.kind() != GeneratorKind::Philox) {
+  if (x.is_cpu() || generator.kind() != GeneratorKind::Philox) {
     bernoulli_(mask, keep, generator);
     return {scale_kept(node, x, mask, scale), mask};
   }
   Tensor y = empty_like(x);
-  cuda::dropout(y, x, mask, scale, keep, generator);
+  // Also with gaps: a seed and a shape have one mask.
+  cuda::dropout(y, is_dense(x) ? x : clone(detach(x)), mask, scale, keep, generator);
   return {record_dropout(node, y, x, mask, scale), mask};
 }
 
@@ -73,7 +74,7 @@ std::pair<Tensor, Tensor> drop(const char* node, const Tensor& x, double keep, d
 Tensor dropout(const Tensor& x, double p, bool train) {
   check_probability("dropout", p);
   if (!train || p == 0 || x.numel() == 0) return x;
-  if (p == 1) return x * scalar_tensor(0, x.dtype(), x.device());
+  if (p == 1) return x * scalar_tensor(0, x.dtype());
   check(is_floating(x.dtype()), "dropout: expected a floating-point input, got ", x,
         ". Convert it with input.float().");
   return drop("MulBackward0", x, 1 - p, scale_of(x.dtype(), 1 - p)).first;

@@ -10,6 +10,7 @@
 #include "base/warning.h"
 #include "cpu/run.h"
 #include "cuda/cuda.h"
+#include "cuda/nn/nn.h"
 #include "ops/nn/loss.h"
 #include "ops/ops.h"
 #include "ops/pointwise/binding.h"
@@ -64,11 +65,15 @@ void prepare_in_unit_interval(const char* op, const Tensor& x, Tensor& t, double
   NoGradGuard guard;
   for (auto [what, values] : {std::pair("input", x), std::pair("target", t)}) {
     if (values.numel() == 0 || values.is_meta()) continue;
+    if (!values.is_cpu()) {
+      cuda::check_unit_interval(op, what, contiguous(values));
+      continue;
+    }
     auto [low, high] = aminmax(values);
     double from = item(low).to_double(), to = item(high).to_double();
     check(from >= 0 && to <= 1, op, ": expected ", what,
-          " with values from 0 to 1, got values from ", from, " to ", to,
-          ". (all elements of input should be between 0 and 1)");
+          " with values from 0 to 1, got values from ", from, " to ", to, ". (all elements of ",
+          what, " should be between 0 and 1)");
   }
 }
 

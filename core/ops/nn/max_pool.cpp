@@ -109,8 +109,9 @@ MaxPooled run_max(const SharedPlan& plan, const Tensor& x, bool with_indices) {
 // An empty stride means the size of the window.
 MaxPooled max_pool(const Tensor& x, int n, const Dims& kernel_size, const Dims& stride,
                    const Dims& padding, const Dims& dilation, bool ceil_mode, bool with_indices) {
-  // PyTorch's kernel for sequences without indices or a gradient knows no formats.
-  bool is_plain = n == 1 && !with_indices && !(is_grad_enabled() && x.requires_grad());
+  // PyTorch's kernel for sequences on the CPU, without indices or a gradient, knows no formats.
+  bool is_plain =
+      x.is_cpu() && n == 1 && !with_indices && !(is_grad_enabled() && x.requires_grad());
   MemoryFormat format = is_plain ? MemoryFormat::Contiguous : pooled_format(x, n);
   auto plan = std::make_shared<PoolPlan>(PoolPlan{kMaxNames, n, format});
   WindowSizes sizes = window_sizes(*plan, kernel_size, stride, padding, dilation);

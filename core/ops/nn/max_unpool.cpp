@@ -79,7 +79,6 @@ Tensor max_unpool(const Tensor& x, const Tensor& indices, int n, const Dims& out
       y = unpool_on_cpu(op, x, indices, sizes, output_size, format);
     } else {
       Tensor flat = flatten(indices, from, -1);
-      if (flat.numel() > 0 && !flat.is_meta()) check_range(op, flat, n_out, output_size);
       y = scatter(zeros(flat_sizes, x.dtype(), x.device()), -1, flat, flatten(x, from, -1));
       y = contiguous(alias(reshape(y, sizes)), format);
     }

@@ -115,7 +115,7 @@ Tensor angle(const Tensor& x, const Into&) {
       y = contiguous(atan2(imag(x), real(x)));
     } else {
       Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
-      Tensor half_turn = scalar_tensor(kPi, wide.dtype(), wide.device());
+      Tensor half_turn = scalar_tensor(kPi, wide.dtype());
       y = where(isnan(wide), wide,
                 where(lt(wide, wrapped_number(0)), half_turn, wrapped_number(0)));
     }

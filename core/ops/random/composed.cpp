@@ -83,7 +83,7 @@ Tensor normal(double mean, const Tensor& std, const GeneratorArg& generator,
   {
     NoGradGuard guard;
     normal_(y, 0, 1, or_default(generator, y.device()));
-    add_(mul_(y, std), scalar_tensor(mean, y.dtype(), y.device()));
+    add_(mul_(y, std), scalar_tensor(mean, y.dtype()));
   }
   return record("NormalBackward2", y, {std},
                 [](const Tensor& g) { return zeros(g.sizes(), g.dtype(), g.device()); });

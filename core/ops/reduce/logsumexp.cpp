@@ -39,7 +39,7 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
       y = logsumexp_along(x, dims.empty() ? 0 : wrap_dim("logsumexp", dims[0], x.dim()));
     } else {
       Tensor high = amax(real(x), dims, true);
-      high = where(isinf(high), scalar_tensor(0, high.dtype(), high.device()), high);
+      high = where(isinf(high), scalar_tensor(0, high.dtype()), high);
       y = log(sum(exp(x - high), dims, true)) + high;
     }
     if (!keepdim) y = alias(reshape(y, reduced_shape(x, mask, false)));
@@ -54,8 +54,7 @@ Tensor logsumexp(const Tensor& input, const Dims& dims, bool keepdim) {
                   Tensor high = kept(y);
                   high = is_complex(high.dtype())
                              ? high
-                             : where(isneginf(high), scalar_tensor(0, high.dtype(), high.device()),
-                                     high);
+                             : where(isneginf(high), scalar_tensor(0, high.dtype()), high);
                   return kept(g) * conj(exp(input - high));
                 });
 }

@@ -131,7 +131,7 @@ Tensor logcumsumexp_backward(const Tensor& g, const Tensor& x, const Tensor& y, 
   if (is_trivial(x)) return g;
   if (is_complex(x.dtype())) return conj(exp(log_sums(log(conj(g)) - y, dim, !from_end) + x));
   // Finite, so that the differences with other infinities are numbers.
-  Tensor size = log(abs(g)), nothing = scalar_tensor(-largest(g.dtype()), g.dtype(), g.device());
+  Tensor size = log(abs(g)), nothing = scalar_tensor(-largest(g.dtype()), g.dtype());
   auto share = [&](const Tensor& has_sign) {
     return exp(log_sums(where(has_sign, size, nothing) - y, dim, !from_end) + x);
   };

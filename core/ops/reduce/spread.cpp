@@ -66,7 +66,7 @@ Tensor var_backward(const Tensor& g, const Tensor& x, const Dims& dims, DimMask 
 }
 
 Tensor std_to_var(const Tensor& g, const Tensor& y) {
-  return where(eq(y, wrapped_number(0)), scalar_tensor(0, g.dtype(), g.device()), g / (y * 2));
+  return where(eq(y, wrapped_number(0)), scalar_tensor(0, g.dtype()), g / (y * 2));
 }
 
 std::pair<Tensor, Tensor> spread_and_mean(const char* op, const char* node, const Tensor& x,

@@ -21,7 +21,7 @@ ReduceOp norm_kernel(double p) {
 
 // a, and 0 where `condition` holds: the derivative of a norm at 0 is taken as 0.
 Tensor zero_where(const Tensor& condition, const Tensor& a) {
-  return where(condition, scalar_tensor(0, a.dtype(), a.device()), a);
+  return where(condition, scalar_tensor(0, a.dtype()), a);
 }
 
 // The gradient of x; y and g have the reduced dimensions kept.
@@ -32,7 +32,7 @@ Tensor norm_backward(const Tensor& g, const Tensor& x, const Tensor& y, double p
   if (p == 2) {
     // Not divided by zero: its derivative would be NaN, which where() does not take away.
     Tensor is_zero = eq(y, zero);
-    return zero_where(is_zero, g / where(is_zero, scalar_tensor(1, y.dtype(), y.device()), y)) * x;
+    return zero_where(is_zero, g / where(is_zero, scalar_tensor(1, y.dtype()), y)) * x;
   }
   if (std::isinf(p)) {
     Tensor is_there = to_dtype(eq(abs(x), y), y.dtype());

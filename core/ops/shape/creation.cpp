@@ -196,34 +196,6 @@ void check_sizes(const char* op, const Dims& sizes, DType dtype) {
         " needs more bytes than an int64 can count.");
 }
 
-// The elements of a matrix on and below a diagonal, or on and above it, row by row.
-struct Triangle {
-  int64_t n_rows, n_columns, offset;
-  bool is_lower;
-
-  // How many the first n rows have below the diagonal that is `shift` further up.
-  int64_t n_below(int64_t n, int64_t shift) const {
-    int64_t first = offset + shift;  // so many has row 0, if that is a number of elements
-    int64_t begin = std::clamp<int64_t>(-first, 0, n);
-    int64_t end = std::clamp(n_columns - first, begin, n);  // from here on all of a row
-    return (first + begin + first + end - 1) * (end - begin) / 2 + (n - end) * n_columns;
-  }
-  int64_t numel(int64_t n) const {
-    return is_lower ? n_below(n, 1) : n * n_columns - n_below(n, 0);
-  }
-  // The rows [first, second) that have some: of very many, all others may have none.
-  std::pair<int64_t, int64_t> rows() const {
-    return is_lower
-               ? std::pair(std::clamp<int64_t>(-offset, 0, n_rows), n_rows)
-               : std::pair<int64_t, int64_t>(0, std::clamp<int64_t>(n_columns - offset, 0, n_rows));
-  }
-  // The columns [first, second) of a row.
-  std::pair<int64_t, int64_t> columns(int64_t row) const {
-    int64_t border = std::clamp<int64_t>(row + offset + is_lower, 0, n_columns);
-    return is_lower ? std::pair<int64_t, int64_t>(0, border) : std::pair(border, n_columns);
-  }
-};
-
 // The rows of the elements of a triangle, then their columns.
 Tensor triangle_indices(int64_t n_rows, int64_t n_columns, int64_t offset, bool is_lower,
                         std::optional<DType> dtype, std::optional<DeviceArg> place) {
@@ -235,10 +207,13 @@ Tensor triangle_indices(int64_t n_rows, int64_t n_columns, int64_t offset, bool 
   check_not_implemented(type == DType::Int32 || type == DType::Int64, op,
                         ": expected a dtype of int32 or int64, got ", type, ".");
   check_sizes(op, {2, n_rows, n_columns}, type);
-  Triangle triangle{n_rows, n_columns, std::clamp(offset, -n_rows, n_columns), is_lower};
+  math::Triangle triangle{n_rows, n_columns, std::clamp(offset, -n_rows, n_columns), is_lower};
   int64_t n = triangle.numel(n_rows);
-  if (device.is_meta()) return empty({2, n}, type, device);
-  Tensor x = empty({2, n}, type);
+  Tensor x = empty({2, n}, type, device);
+  if (!x.is_cpu()) {
+    cuda::list_triangle(x, triangle);
+    return x;
+  }
   auto fill = [&](auto zero) {
     using T = decltype(zero);
     T* data = x.data_as<T>();
@@ -255,7 +230,7 @@ Tensor triangle_indices(int64_t n_rows, int64_t n_columns, int64_t offset, bool 
     });
   };
   type == DType::Int64 ? fill(int64_t()) : fill(int32_t());
-  return to(x, device, type, false);
+  return x;
 }
 
 }  // namespace

@@ -172,17 +172,6 @@ inline unsigned __ballot_sync(unsigned mask, int is_true) {
 }
 inline int __any_sync(unsigned mask, int is_true) { return __ballot_sync(mask, is_true) != 0; }
 inline int __all_sync(unsigned mask, int is_true) { return __ballot_sync(mask, is_true) == mask; }
-template <class T>
-unsigned __match_any_sync(unsigned mask, T value) {
-  unsigned long long* slots = emulated->slots;
-  slots[emulated_lane()] = static_cast<unsigned long long>(value);
-  emulated->sync_warp();
-  unsigned bits = 0;
-  for (int i = 0; i < 32; ++i)
-    if ((mask >> i & 1) && slots[i] == static_cast<unsigned long long>(value)) bits |= 1u << i;
-  emulated->sync_warp();
-  return bits;
-}
 
 // One thread runs at a time.
 template <class T>

@@ -53,6 +53,15 @@ def test_the_gradient_of_max_pool3d_goes_to_the_largest():
 
 
 @pytest.mark.promise("N2")
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_max_pool1d_knows_no_formats_on_the_cpu_alone(requires_grad):
+    strides = {"cpu": (12, 1, 3) if requires_grad else (12, 4, 1), "meta": (12, 1, 3)}
+    for device, expected in strides.items():
+        x = facula.empty(1, 8, 3, device=device).transpose(1, 2).requires_grad_(requires_grad)
+        assert facula.max_pool1d(x, 2).stride() == expected
+
+
+@pytest.mark.promise("N2")
 def test_max_pool3d_refuses_what_has_no_boxes():
     with pytest.raises(RuntimeError, match="max_pool3d"):
         facula.max_pool3d(facula.ones(2, 2), 2)
