@@ -105,10 +105,11 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     n_dims = max(input.dim(), other.dim())
     a = (1,) * (n_dims - input.dim()) + tuple(input.shape)
     b = (1,) * (n_dims - other.dim()) + tuple(other.shape)
-    # In plain order: rows with gaps would be brought together again for each row of other.
-    left = input.contiguous().reshape([size for s in a for size in (s, 1)])
-    right = other.contiguous().reshape([size for s in b for size in (1, s)])
-    shape = [x * y for x, y in zip(a, b, strict=True)]
+    # Copies have the order of the dimensions, but no gaps, which each row of other would step over.
+    x, y = (t if t.is_contiguous() else t.clone() for t in (input, other))
+    left = x.reshape([size for s in a for size in (s, 1)])
+    right = y.reshape([size for s in b for size in (1, s)])
+    shape = [m * n for m, n in zip(a, b, strict=True)]
     return into("kron", out, (left * right).reshape(shape))
 
 
