@@ -1,5 +1,6 @@
 #include "products/factor_tools.h"
 #include "products/matmul.h"
+#include "products/substitute.h"
 
 namespace facula::products {
 namespace {
@@ -114,6 +115,18 @@ int32_t cholesky_small(int64_t n, T* a) {
   return 0;
 }
 
+// f(top, left) for the square tiles on and below the diagonal of n rows.
+template <class F>
+void for_lower_tiles(int64_t n, F f) {
+  int64_t n_tiles = ceil_div(n, kPanel);
+  parallel_for(n_tiles * (n_tiles + 1) / 2, 1, [&](int64_t tile, int64_t end) {
+    for (; tile < end; ++tile) {
+      auto row = static_cast<int64_t>((std::sqrt(8.0 * static_cast<double>(tile) + 1) - 1) / 2);
+      f(row * kPanel, (tile - row * (row + 1) / 2) * kPanel);
+    }
+  });
+}
+
 template <class T>
 int32_t cholesky_one(int64_t n, T* a) {
   if (n <= kSmall) return cholesky_small(n, a);
@@ -133,15 +146,11 @@ int32_t cholesky_one(int64_t n, T* a) {
                       a + j * n + below + begin, size);
     });
     // Of the rest only the tiles on and below the diagonal.
-    int64_t n_tiles = ceil_div(n - below, kPanel);
-    parallel_for(n_tiles * (n_tiles + 1) / 2, 1, [&](int64_t tile, int64_t end) {
-      for (; tile < end; ++tile) {
-        auto row = static_cast<int64_t>((std::sqrt(8.0 * static_cast<double>(tile) + 1) - 1) / 2);
-        int64_t top = below + row * kPanel, left = below + (tile - row * (row + 1) / 2) * kPanel;
-        lapack::gemm<T>('N', 'C', to_int(std::min(kPanel, n - top)),
-                        to_int(std::min(kPanel, n - left)), block, T(-1), a + j * n + top, size,
-                        a + j * n + left, size, T(1), a + left * n + top, size);
-      }
+    for_lower_tiles(n - below, [&](int64_t top, int64_t left) {
+      top += below, left += below;
+      lapack::gemm<T>('N', 'C', to_int(std::min(kPanel, n - top)),
+                      to_int(std::min(kPanel, n - left)), block, T(-1), a + j * n + top, size,
+                      a + j * n + left, size, T(1), a + left * n + top, size);
     });
   }
   return 0;
@@ -166,9 +175,17 @@ void triangular_solve_small(int64_t n, int64_t n_rhs, const T* a, T* b, Triangle
   }
 }
 
+// For few right sides.
+void substitute(const cpu::Substitution<float>& s) { cpu::get_substitute_table().float32(s); }
+void substitute(const cpu::Substitution<double>& s) { cpu::get_substitute_table().float64(s); }
+
 template <class T>
 void triangular_solve_one(int64_t m, int64_t n, const T* a, T* b, Triangle form) {
   if (form.is_left && m <= kSmall) return triangular_solve_small(m, n, a, b, form);
+  if constexpr (!is_complex_v<T>) {
+    if (form.is_left && n <= cpu::Substitution<T>::kMaxSides)
+      return substitute({m, n, a, form.is_upper, form.op != 'N', form.is_unit, b});
+  }
   int rows = to_int(m), size = to_int(form.is_left ? m : n);
   char side = form.is_left ? 'L' : 'R', which = form.is_upper ? 'U' : 'L';
   char diagonal = form.is_unit ? 'U' : 'N';
@@ -239,6 +256,30 @@ void lu_inverse_one(int64_t n, const T* lu, const int32_t* pivots, T* out) {
       std::swap_ranges(out + i * n, out + (i + 1) * n, out + (pivots[i] - 1) * n);
 }
 
+// The inverse of L L^H is X^H X for X = L^-1. A column of X is zero above the diagonal, so that the
+// sums for a tile of the result begin at its rows.
+template <class T>
+void cholesky_inverse_one(int64_t n, const T* l, T* out) {
+  int size = to_int(n);
+  Scratch<T> inverse(n * n);
+  T* x = inverse.data();
+  parallel_for(n, kColumns, [&](int64_t begin, int64_t end) {
+    std::fill(x + begin * n, x + end * n, T(0));
+    for (int64_t j = begin; j < end; ++j) x[j * n + j] = T(1);
+    lapack::trsm<T>('L', 'L', 'N', 'N', to_int(n - begin), to_int(end - begin), T(1),
+                    l + begin * n + begin, size, x + begin * n + begin, size);
+  });
+  for_lower_tiles(n, [&](int64_t top, int64_t left) {
+    int64_t bottom = std::min(top + kPanel, n), right = std::min(left + kPanel, n);
+    lapack::gemm<T>('C', 'N', to_int(bottom - top), to_int(right - left), to_int(n - top), T(1),
+                    x + top * n + top, size, x + left * n + top, size, T(0), out + left * n + top,
+                    size);
+    for (int64_t j = left; j < right; ++j)
+      for (int64_t i = std::max(top, j + 1); i < bottom; ++i)
+        out[i * n + j] = conj_of(out[j * n + i]);
+  });
+}
+
 }  // namespace
 
 template <class T>
@@ -284,6 +325,13 @@ void triangular_solve(int64_t n_batch, int64_t m, int64_t n, const T* a, T* b, T
   for_batch(n_batch, work, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       triangular_solve_one(m, n, a + i * size * size, b + i * m * n, form);
+  });
+}
+
+template <class T>
+void cholesky_inverse(int64_t n_batch, int64_t n, const T* l, T* out) {
+  for_batch(n_batch, cubed(n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) cholesky_inverse_one(n, l + i * n * n, out + i * n * n);
   });
 }
 
@@ -335,6 +383,7 @@ void ldl_solve(int64_t n_batch, int64_t n, int64_t n_rhs, const T* ld, const int
   template void lu_solve(int64_t, int64_t, int64_t, const T*, const int32_t*, T*, char); \
   template void lu_inverse(int64_t, int64_t, const T*, const int32_t*, T*);              \
   template void cholesky(int64_t, int64_t, T*, int32_t*);                                \
+  template void cholesky_inverse(int64_t, int64_t, const T*, T*);                        \
   template void triangular_solve(int64_t, int64_t, int64_t, const T*, T*, Triangle);     \
   template void ldl(int64_t, int64_t, T*, int32_t*, int32_t*, bool);                     \
   template void ldl_solve(int64_t, int64_t, int64_t, const T*, const int32_t*, T*, bool);

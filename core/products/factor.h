@@ -28,6 +28,10 @@ void lu_inverse(int64_t n_batch, int64_t n, const T* lu, const int32_t* pivots, 
 template <class T>
 void cholesky(int64_t n_batch, int64_t n, T* a, int32_t* info);
 
+// out (n, n), which is overwritten, becomes the inverse of L L^H.
+template <class T>
+void cholesky_inverse(int64_t n_batch, int64_t n, const T* l, T* out);
+
 struct Triangle {
   bool is_left, is_upper, is_unit;
   char op;  // 'N', 'T' or 'C'

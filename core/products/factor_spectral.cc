@@ -32,6 +32,7 @@ void copy_corner(int64_t rows, int64_t columns, const RealOf<T>* from, T* to, in
 // The parts of which the library makes eigh and svd, for a large matrix: those that follow the
 // solution of the tridiagonal or bidiagonal problem, a third of the work, go to all threads.
 constexpr int64_t kRotated = 2 * kColumns;
+constexpr int64_t kFewVectors = 8;
 
 template <class T>
 int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
@@ -169,8 +170,12 @@ void multiply_by_q(int64_t n_batch, int64_t m, int64_t n, int64_t k, const T* a,
   char side = is_left ? 'L' : 'R';
   T asked = 0;
   lapack::ormqr<T>(side, op, rows, columns, count, a, ld, tau, c, rows, &asked, -1, &status);
+  // With no more memory than this the routine takes the reflectors one by one. For few vectors that
+  // is less work than to join blocks of reflectors first.
+  int64_t n_vectors = is_left ? n : m;
+  int64_t n_memory = n_vectors <= kFewVectors ? n_vectors : length(asked);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
-    Memory<T> memory(length(asked));
+    Memory<T> memory(n_memory);
     int info = 0;
     for (int64_t i = begin; i < end; ++i)
       lapack::ormqr<T>(side, op, rows, columns, count, a + i * length_of_a * k, ld, tau + i * k,

@@ -105,9 +105,11 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     n_dims = max(input.dim(), other.dim())
     a = (1,) * (n_dims - input.dim()) + tuple(input.shape)
     b = (1,) * (n_dims - other.dim()) + tuple(other.shape)
-    left = input.reshape([size for s in a for size in (s, 1)])
-    right = other.reshape([size for s in b for size in (1, s)])
-    shape = [x * y for x, y in zip(a, b, strict=True)]
+    # Copies have the order of the dimensions, but no gaps, which each row of other would step over.
+    x, y = (t if t.is_contiguous() else t.clone() for t in (input, other))
+    left = x.reshape([size for s in a for size in (s, 1)])
+    right = y.reshape([size for s in b for size in (1, s)])
+    shape = [m * n for m, n in zip(a, b, strict=True)]
     return into("kron", out, (left * right).reshape(shape))
 
 
@@ -250,13 +252,17 @@ def addr(
             f"addr: expected two vectors, got {tuple(vec1.shape)} and {tuple(vec2.shape)}."
         )
     _check_expands("addr", input, (vec1.size(0), vec2.size(0)))
-    product = vec1.unsqueeze(1) * vec2
-    dtype = _core.result_type(input, product)
+    column = vec1.unsqueeze(1)
+    dtype = _core.promote_types(_core.result_type(input, vec1), vec2.dtype)
     if not dtype.is_floating_point and not dtype.is_complex:
         beta, alpha = (_whole_factor(dtype, factor) for factor in (beta, alpha))
-    scaled = product if alpha == 1 else product * alpha
-    # Not input * 0 where beta is 0: what is ignored may be NaN.
-    result = scaled if beta == 0 else (input if beta == 1 else input * beta) + scaled
+    if beta == 1 and dtype != _core.bool:  # at once, without the product in memory
+        result = _core.addcmul(input, column, vec2, value=alpha)
+    else:
+        product = column * vec2
+        scaled = product if alpha == 1 else product * alpha
+        # Not input * 0 where beta is 0: what is ignored may be NaN.
+        result = scaled if beta == 0 else (input if beta == 1 else input * beta) + scaled
     return into("addr", out, named("AddrBackward0", result))
 
 

@@ -158,6 +158,17 @@ def test_qr_without_q_or_with_more_of_it_has_no_derivative():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_vectors", [1, 8, 9, 40])
+def test_q_multiplies_few_vectors_and_many(n_vectors, dtype):
+    a, c = random(dtype, 90, 70), random(dtype, 90, n_vectors, seed=1)
+    reflectors, tau = facula.geqrf(a)
+    q = L.qr(a, "complete").Q
+    for transpose, op in ((False, q), (True, q.mH)):
+        assert_near(facula.ormqr(reflectors, tau, c, True, transpose), op @ c)
+        assert_near(facula.ormqr(reflectors, tau, c.mH, False, transpose), c.mH @ op)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_householder_products_give_q(dtype):
     a = random(dtype, 2, 5, 3)
     reflectors, tau = facula.geqrf(a)

@@ -2,7 +2,15 @@
 
 import numpy as np
 import pytest
-from linalg.matrices import DTYPES, SIZES, assert_near, check_gradients, random, regular
+from linalg.matrices import (
+    DTYPES,
+    SIZES,
+    assert_near,
+    check_gradients,
+    positive,
+    random,
+    regular,
+)
 
 import facula
 
@@ -188,3 +196,35 @@ def test_a_triangle_by_rows_is_solved_as_one_by_columns(n, dtype, upper, left):
                 np.linalg.inv(hermitian) @ b,
                 atol=tolerance,
             )
+
+
+@pytest.mark.parametrize("n", [9, 12, 47, 200])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_few_right_sides_are_solved_for_like_many(n, dtype):
+    a, b = regular(dtype, 2, n, n), random(dtype, 2, n, 6, seed=1)
+    for upper in (False, True):
+        for unit in (False, True):
+            triangle = a.triu() if upper else a.tril()
+            if unit:
+                triangle = triangle / n
+                triangle.diagonal(dim1=1, dim2=2).fill_(1)
+            for matrix in (triangle, triangle.mT.contiguous().mT):
+                many = L.solve_triangular(matrix, b, upper=upper, unitriangular=unit)
+                assert_near(triangle @ many, b)
+                first = L.solve_triangular(matrix, b[..., :1], upper=upper, unitriangular=unit)
+                for sides in range(1, 6):
+                    x = L.solve_triangular(matrix, b[..., :sides], upper=upper, unitriangular=unit)
+                    assert_near(x, many[..., :sides])
+                    assert sides > 4 or facula.equal(x[..., :1], first)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [0, 1, 7, 64, 65, 150])
+def test_inverses_from_cholesky_factors_are_hermitian(n, dtype):
+    a = positive(dtype, 2, n, n)
+    lower = L.cholesky(a)
+    for factor, upper in ((lower, False), (lower.mH, True)):
+        inverse = facula.cholesky_inverse(factor, upper)
+        assert_near(inverse @ a, facula.eye(n, dtype=a.dtype).expand(2, n, n))
+        assert facula.equal(inverse.tril(-1), inverse.triu(1).mH)
+        assert facula.equal(facula.cholesky_inverse(factor[1], upper), inverse[1])

@@ -99,9 +99,9 @@ void run_job(const FftJob<T>& job) {
   int64_t n_shared = d < 0 ? 1 : job.sizes[d], n_tiles = ceil_div(n_shared, lanes);
   if (d >= 0) source.line_step = job.source_steps[d], result.line_step = job.result_steps[d];
   int64_t numel = buffer_numel(*plan, false);
-  bool has_pairs = job.form == FftForm::Complex && job.is_source_complex;
+  bool has_pairs = source.im && result.re;
   auto run_tiles = [&](int64_t begin, int64_t end) {
-    Scratch<T> scratch(2 * numel + 2 * m);
+    Scratch<T> scratch(2 * numel + 2 * (m + 1));
     Buffers<T> buffers{scratch.data(), scratch.data() + numel};
     for (int64_t i = begin; i < end; ++i) {
       Offsets at = offsets_of(job, i / n_tiles, d);

@@ -122,9 +122,11 @@ void gather_pair_lines(const T* from, int64_t line_step, int64_t n, int64_t n_li
         __builtin_prefetch(at + (l + lanes) * line_step, 0, 2);
       }
     } else {
-      for (int64_t l = 0; l < lanes; ++l)
-        (l < half ? low[l] : high[l - half]) = Vec<T>::load(
-            from + 2 * j + std::min(l, n_lines - 1) * line_step, l < n_lines ? 2 * n_points : 0);
+      for (int64_t l = 0; l < lanes; ++l) {
+        const T* at = from + 2 * j + std::min(l, n_lines - 1) * line_step;
+        (l < half ? low[l] : high[l - half]) = Vec<T>::load(at, l < n_lines ? 2 * n_points : 0);
+        __builtin_prefetch(at + lanes * line_step, 0, 2);
+      }
     }
     transpose_pairs(low);
     transpose_pairs(high);
@@ -139,7 +141,7 @@ void gather_pair_lines(const T* from, int64_t line_step, int64_t n, int64_t n_li
 }
 // point(j) gives point j of the lines, first and second of its pairs.
 template <class T, class Point>
-void scatter_pair_lines(T* to, int64_t line_step, int64_t n, int64_t n_lines, Point point) {
+void scatter_pair_lines(T* to, int64_t line_step, int64_t n, int64_t n_lines, const Point& point) {
   constexpr int64_t lanes = Vec<T>::kLanes, half = lanes / 2;
   for (int64_t j = 0; j < n; j += half) {
     int64_t n_points = std::min(half, n - j);
@@ -155,9 +157,12 @@ void scatter_pair_lines(T* to, int64_t line_step, int64_t n, int64_t n_lines, Po
         __builtin_prefetch(at + (l + lanes) * line_step, 1, 2);
       }
     } else {
-      for (int64_t l = 0; l < lanes; ++l)
-        if (l < n_lines)
-          (l < half ? low[l] : high[l - half]).store(to + 2 * j + l * line_step, 2 * n_points);
+      for (int64_t l = 0; l < lanes; ++l) {
+        if (l == n_lines) break;
+        T* at = to + 2 * j + l * line_step;
+        (l < half ? low[l] : high[l - half]).store(at, 2 * n_points);
+        __builtin_prefetch(at + lanes * line_step, 1, 2);
+      }
     }
   }
 }
@@ -170,9 +175,11 @@ void gather_part_lines(const T* from, int64_t line_step, int64_t n, int64_t n_li
   for (int64_t j = 0; j < n; j += lanes) {
     int64_t n_points = std::min(lanes, n - j);
     Vec<T> square[lanes], zero = T(0);
-    for (int64_t l = 0; l < lanes; ++l)
-      square[l] =
-          Vec<T>::load(from + j + std::min(l, n_lines - 1) * line_step, l < n_lines ? n_points : 0);
+    for (int64_t l = 0; l < lanes; ++l) {
+      const T* at = from + j + std::min(l, n_lines - 1) * line_step;
+      square[l] = Vec<T>::load(at, l < n_lines ? n_points : 0);
+      __builtin_prefetch(at + lanes * line_step, 0, 2);
+    }
     transpose(square);
     for (int64_t i = 0; i < lanes; ++i) {
       if (i == n_points) break;
@@ -183,21 +190,24 @@ void gather_part_lines(const T* from, int64_t line_step, int64_t n, int64_t n_li
   }
 }
 template <class T, class Part>
-void scatter_part_lines(T* to, int64_t line_step, int64_t n, int64_t n_lines, Part part) {
+void scatter_part_lines(T* to, int64_t line_step, int64_t n, int64_t n_lines, const Part& part) {
   constexpr int64_t lanes = Vec<T>::kLanes;
   for (int64_t j = 0; j < n; j += lanes) {
     int64_t n_points = std::min(lanes, n - j);
     Vec<T> square[lanes];
     for (int64_t i = 0; i < lanes; ++i) square[i] = part(j + std::min(i, n_points - 1));
     transpose(square);
-    for (int64_t l = 0; l < lanes; ++l)
-      if (l < n_lines) square[l].store(to + j + l * line_step, n_points);
+    for (int64_t l = 0; l < lanes; ++l) {
+      if (l == n_lines) break;
+      square[l].store(to + j + l * line_step, n_points);
+      __builtin_prefetch(to + j + (l + lanes) * line_step, 1, 2);
+    }
   }
 }
 
 // Up to `lanes` lines, the same point of them in a block. Lanes without a line are zero.
 template <class T>
-void gather_lines(const Points<T> p, int64_t n, int64_t n_lines, T* blocks) {
+void gather_lines(const Points<T>& p, int64_t n, int64_t n_lines, T* blocks) {
   constexpr int64_t lanes = Vec<T>::kLanes;
   const T* at = p.first();
   int64_t first = at == p.re ? 0 : lanes;
@@ -233,7 +243,7 @@ void gather_lines(const Points<T> p, int64_t n, int64_t n_lines, T* blocks) {
 
 // The way back. point(j) gives point j of the lines.
 template <class T, class Point>
-void scatter_lines(const Points<T> p, int64_t n, int64_t n_lines, Point point) {
+void scatter_lines(const Points<T>& p, int64_t n, int64_t n_lines, const Point& point) {
   constexpr int64_t lanes = Vec<T>::kLanes;
   T* at = p.first();
   bool is_exchanged = at != p.re;

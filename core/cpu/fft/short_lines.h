@@ -218,17 +218,20 @@ void transform_line(const Transform<T>& x, const Points<T>& source, const Points
                          : transform_part_line(x, source, result, buffers);
 }
 
-// The same with any steps, for the few lines that are left over: `memory` is room for one.
+// The same with any steps, for the few lines that are left over: `memory` is room for one. Points
+// are complex, or pairs of real ones.
 template <class T>
 void transform_left_over(const Transform<T>& x, const Points<T>& source, const Points<T>& result,
                          Buffers<T> buffers, T* memory) {
+  int64_t n_given = x.plan.n + (x.form == FftForm::HalfEven);
+  int64_t n_wanted = x.plan.n + (x.form == FftForm::RealEven);
   Points<T> line{memory, memory + 1, 2, 0};
-  for (int64_t j = 0; j < x.plan.n; ++j) {
+  for (int64_t j = 0; j < n_given; ++j) {
     line.re[2 * j] = source.re[j * source.step];
     line.im[2 * j] = source.im[j * source.step];
   }
   transform_line(x, line, line, buffers);
-  for (int64_t j = 0; j < x.plan.n; ++j) {
+  for (int64_t j = 0; j < n_wanted; ++j) {
     result.re[j * result.step] = line.re[2 * j];
     result.im[j * result.step] = line.im[2 * j];
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cpu/formulas.h"
 #include "cpu/loops.h"
 #include "cpu/pointwise/loop_tables.h"
@@ -8,19 +10,41 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-#define TERNARY_KERNEL(name, kinds, formula)                                                    \
-  template <class T>                                                                            \
-  struct name##_formula {                                                                       \
-    T p0;                                                                                       \
-    FACULA_FN T operator()(T x, T a, T b) const { return static_cast<T>(formula); }             \
-  };                                                                                            \
-  template <class E>                                                                            \
-  struct name##_kernel {                                                                        \
-    static constexpr Kinds kinds_ = Kinds::kinds;                                               \
-    static void loop(char** data, const int64_t* strides, int64_t n, const void* params) {      \
-      map_ternary<E>(data, strides, n,                                                          \
-                     name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
-    }                                                                                           \
+// As map_ternary(), where numbers that are broadcast along a long line become short dense ones.
+template <class E, class F>
+void map_broadcast(char** data, const int64_t* strides, int64_t n, F f) {
+  constexpr int64_t size = sizeof(E), piece = 256, operands = 4;
+  bool is_broadcast = strides[1] == 0 || strides[2] == 0 || strides[3] == 0;
+  if (!is_broadcast || n < piece / 8) return map_ternary<E>(data, strides, n, f);
+  E filled[operands][piece];
+  char* at[operands];
+  int64_t steps[operands];
+  for (int i = 0; i < operands; ++i) {
+    bool is_number = i > 0 && strides[i] == 0;
+    if (is_number) std::fill_n(filled[i], std::min(n, piece), *reinterpret_cast<E*>(data[i]));
+    at[i] = is_number ? reinterpret_cast<char*>(filled[i]) : data[i];
+    steps[i] = is_number ? size : strides[i];
+  }
+  for (int64_t begin = 0; begin < n; begin += piece) {
+    map_ternary<E>(at, steps, std::min(piece, n - begin), f);
+    for (int i = 0; i < operands; ++i)
+      if (strides[i] != 0) at[i] += piece * strides[i];
+  }
+}
+
+#define TERNARY_KERNEL(name, kinds, formula)                                                      \
+  template <class T>                                                                              \
+  struct name##_formula {                                                                         \
+    T p0;                                                                                         \
+    FACULA_FN T operator()(T x, T a, T b) const { return static_cast<T>(formula); }               \
+  };                                                                                              \
+  template <class E>                                                                              \
+  struct name##_kernel {                                                                          \
+    static constexpr Kinds kinds_ = Kinds::kinds;                                                 \
+    static void loop(char** data, const int64_t* strides, int64_t n, const void* params) {        \
+      map_broadcast<E>(data, strides, n,                                                          \
+                       name##_formula<Lanes<E>>{number<E>(*static_cast<const Scalar*>(params))}); \
+    }                                                                                             \
   };
 #define TERNARY(name, kinds, check, formula, ...) TERNARY_KERNEL(name, kinds, formula)
 #include "tables/ternary.def"

@@ -340,7 +340,7 @@ Tensor fft_complex(const Tensor& input, const std::string& op, const Sizes& s, c
   Factor factor = factor_of(op, norm, is_forward);
   if (is_line && !is_complex(x.dtype())) {
     Tensor y = r2c_full(resized(x, lines), lines.dims[0], factor);
-    return is_forward ? y : conj(y);
+    return is_forward ? y : conj_view(y);
   }
   x = promoted(op, x);
   x = to_dtype(x, to_complex_dtype(x.dtype()));
@@ -358,8 +358,8 @@ Tensor fft_to_half(const Tensor& input, const std::string& op, const Sizes& s, c
   if (is_forward) return r2c(x, lines.dims, factor);
   Dims others = lines.dims;
   others.resize(others.size() - 1);
-  Tensor half = conj(r2c(x, {lines.dims.back()}, factor));
-  return others.empty() ? half : c2c(half, others, factor, false);
+  Tensor half = r2c(x, {lines.dims.back()}, factor);
+  return others.empty() ? conj_view(half) : c2c(conj(half), others, factor, false);
 }
 
 Tensor fft_from_half(const Tensor& input, const std::string& op, const Sizes& s, const Sizes& dim,

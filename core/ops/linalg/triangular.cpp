@@ -151,10 +151,23 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& l, bool is_upper) {
                 });
 }
 
+// Without a derivative.
+Tensor invert_cholesky(const Tensor& l, bool is_upper) {
+  NoGradGuard guard;
+  Tensor y = empty_columns(l.sizes(), l.dtype(), l.device());
+  Tensor lower = as_columns(is_upper ? adjoint(l) : l);
+  visit_lapack(l, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    products::cholesky_inverse(n_matrices(l), l.size(-1), lower.data_as<T>(), y.data_as<T>());
+  });
+  return y;
+}
+
 Tensor cholesky_inverse(const Tensor& l, bool is_upper) {
   check_square("cholesky_inverse", "input", l);
-  Tensor one = expand(identity(l, l.dtype()), l.sizes());
-  Tensor y = apply_cholesky_solve(one, l, is_upper);
+  Tensor y = l.is_cpu()
+                 ? invert_cholesky(l, is_upper)
+                 : apply_cholesky_solve(expand(identity(l, l.dtype()), l.sizes()), l, is_upper);
   return record("CholeskyInverseBackward0", y, {l},
                 [is_upper, l = save(l), y = save_output(y)](const Tensor& g) {
                   Tensor inner = matmul(y, matmul(g + adjoint(g), y));

@@ -88,6 +88,17 @@ def test_a_line_has_the_same_bits_alone_among_others_and_in_any_layout(n, dtype)
         for layout in (lines.t().contiguous().t(), facula.stack([lines, lines], 2)[..., 1]):
             assert not layout.is_contiguous()
             assert facula.equal(transform(layout), together), name
+            assert facula.equal(transform(layout[0]), together[0]), name
+
+
+def test_inverses_of_real_lines_are_conjugate_views():
+    x = facula.tensor([[1.0, 2.0, 4.0, 8.0], [3.0, 1.0, 0.0, 5.0]])
+    for inverse, forward in [
+        (facula.fft.ifft, facula.fft.fft),
+        (facula.fft.ihfft, facula.fft.rfft),
+    ]:
+        assert inverse(x).is_conj()
+        assert facula.equal(inverse(x).resolve_conj(), forward(x, norm="forward").conj())
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 5), (17, 16, 2), (2, 33, 40), (1, 7, 1)])

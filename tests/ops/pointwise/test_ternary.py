@@ -92,3 +92,17 @@ def test_addcdiv_in_place_is_differentiated_by_all_three():
     f = lambda x, a, b: (x * x).addcdiv_(a, b, value=2)  # noqa: E731
     assert facula.autograd.gradcheck(f, inputs)
     assert facula.autograd.gradgradcheck(f, inputs)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32", "uint8", "complex64"])
+@pytest.mark.parametrize("n", [3, 31, 32, 255, 256, 257, 1000])
+def test_numbers_along_lines_count_like_dense_ones(n, dtype):
+    rng = np.random.default_rng(n)
+    x, row, column = (
+        facula.tensor(rng.integers(0, 9, shape)).to(getattr(facula, dtype))
+        for shape in ((3, n), (n,), (3, 1))
+    )
+    dense = facula.addcmul(x, row.expand(3, n).clone(), column.expand(3, n).clone(), value=2)
+    assert facula.equal(facula.addcmul(x, row, column, value=2), dense)
+    assert facula.equal(facula.addcmul(x, column, row, value=2), dense)
+    assert facula.equal(facula.addr(x, column[:, 0], row, alpha=2), dense)
