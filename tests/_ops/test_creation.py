@@ -130,6 +130,8 @@ def test_triangle_indices_of_int32_of_many_rows_and_of_offsets_outside():
         assert facula.tril_indices(2, 3, offset).shape == (2, n)
         assert facula.triu_indices(2, 3, offset).shape == (2, 6 - n)
     assert facula.tril_indices(2**40, 3, -(2**40)).shape == (2, 0)
+    assert facula.tril_indices(10**12, 0).shape == (2, 0)
+    assert facula.tril_indices(0, 2**63 - 1, 2**63 - 1).shape == (2, 0)
 
 
 def test_triangle_indices_are_the_same_for_any_number_of_threads():

@@ -207,6 +207,8 @@ Tensor triangle_indices(int64_t n_rows, int64_t n_columns, int64_t offset, bool 
   check_not_implemented(type == DType::Int32 || type == DType::Int64, op,
                         ": expected a dtype of int32 or int64, got ", type, ".");
   check_sizes(op, {2, n_rows, n_columns}, type);
+  // However many rows there are, they need not be looked at.
+  if (n_rows == 0 || n_columns == 0) return empty({2, 0}, type, device);
   math::Triangle triangle{n_rows, n_columns, std::clamp(offset, -n_rows, n_columns), is_lower};
   int64_t n = triangle.numel(n_rows);
   Tensor x = empty({2, n}, type, device);
