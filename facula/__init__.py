@@ -168,7 +168,6 @@ _LAZY = {
 _RARE = {
     "facula._devices": ("AcceleratorError", "Event", "Stream", "get_device_module"),
     "facula._file_memory": ("from_file",),
-    "facula._ops.hashing": ("hash_tensor",),
     "facula._symbols": (
         "SymBool",
         "SymFloat",

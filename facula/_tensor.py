@@ -461,13 +461,6 @@ def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
         )
 
 
-def _hash_tensor(self: Tensor, dim: Any = None, *, keepdim: bool = False, mode: int = 0) -> Tensor:
-    """The method of :func:`facula.hash_tensor`."""
-    from facula._ops.hashing import hash_tensor
-
-    return hash_tensor(self, dim, keepdim=keepdim, mode=mode)
-
-
 def _sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """The method of :func:`facula.sspaddmm`."""
     from facula.sparse._older_functions import sspaddmm
@@ -547,7 +540,6 @@ attach("storage_type", storage_type, reads_memory=True)
 attach("resize", _resize)
 attach("resize_as", _resize_as)
 attach("module_load", module_load)
-attach("hash_tensor", _hash_tensor)
 attach("sspaddmm", _sspaddmm)
 attach("type", _legacy.tensor_type)
 attach("new", _legacy.new)

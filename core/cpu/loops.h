@@ -3,7 +3,8 @@
 // Note [One formula, any layout]
 // Floating formulas run over vectors only. Operands that are not contiguous, or are of 16 bits, are
 // gathered into blocks of their wide type first: so every layout gives the same bits, and a formula
-// is compiled once per width.
+// is compiled once per width. Only where it is short, and the blocks would take half of the time,
+// do the 16-bit dtypes have code of their own, which converts in registers.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -73,11 +74,11 @@ template <class E>
 }
 
 // An operand as vectors: from memory, or the same number again and again.
-template <class W>
+template <class E>
 struct Elements {
-  const W* from;
-  FACULA_FN Vec<W> at(int64_t i) const { return Vec<W>::load(from + i); }
-  FACULA_FN Vec<W> at(int64_t i, int64_t n) const { return Vec<W>::load(from + i, n); }
+  const E* from;
+  FACULA_FN Vec<Wide<E>> at(int64_t i) const { return Vec<Wide<E>>::load(from + i); }
+  FACULA_FN Vec<Wide<E>> at(int64_t i, int64_t n) const { return Vec<Wide<E>>::load(from + i, n); }
 };
 template <class W>
 struct Number {
@@ -88,8 +89,9 @@ struct Number {
 
 // y[i] = f(streams[i]...), the last vector in part. Not inlined and with one call of f, whose code
 // may be long: all dtypes and layouts of a width share it.
-template <class W, class F, class... Streams>
-__attribute__((noinline)) void map_vectors(W* y, int64_t n, F f, Streams... streams) {
+template <class E, class F, class... Streams>
+__attribute__((noinline)) void map_vectors(E* y, int64_t n, F f, Streams... streams) {
+  using W = Wide<E>;
   constexpr int64_t lanes = Vec<W>::kLanes;
   for (int64_t i = 0; i < n; i += lanes) {
     int64_t rest = n - i;
@@ -157,18 +159,23 @@ inline void map2(char** data, const int64_t* strides, int64_t n, F f) {
         f(element(reinterpret_cast<const In*>(pa)), element(reinterpret_cast<const In*>(pb)));
 }
 
+// Whether dense elements are not gathered first.
+template <class E, bool kIsShort>
+constexpr bool kIsDirect = kIsShort || !is_reduced_float_v<E>;
+
 // y[i] = f(x[i]) in the lanes of E.
-template <class E, class F>
+template <class E, bool kIsShort = false, class F>
 inline void map_unary(char** data, const int64_t* strides, int64_t n, F f) {
   if constexpr (!is_floating_v<E>) {
     map1<E, E>(data, strides, n, f);
   } else {
     using W = Wide<E>;
-    if (std::is_same_v<E, W> && strides[0] == sizeof(E) && strides[1] == sizeof(E)) {
-      map_vectors(reinterpret_cast<W*>(data[0]), n, f,
-                  Elements<W>{reinterpret_cast<const W*>(data[1])});
-      return;
-    }
+    if constexpr (kIsDirect<E, kIsShort>)
+      if (strides[0] == sizeof(E) && strides[1] == sizeof(E)) {
+        map_vectors(reinterpret_cast<E*>(data[0]), n, f,
+                    Elements<E>{reinterpret_cast<const E*>(data[1])});
+        return;
+      }
     W block[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       int64_t m = n - begin < kBlock ? n - begin : kBlock;
@@ -199,7 +206,7 @@ inline Number<Wide<E>> number_operand(const char* at, bool is_wide) {
 }
 
 // y[i] = f(a[i], b[i]) in the lanes of E.
-template <class E, class F>
+template <class E, bool kIsShort = false, class F>
 inline void map_binary(char** data, const int64_t* strides, int64_t n, const BinaryParams& params,
                        F f) {
   if constexpr (!is_floating_v<E>) {
@@ -207,18 +214,21 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
   } else {
     using W = Wide<E>;
     constexpr int64_t size = sizeof(E);
-    if (std::is_same_v<E, W> && strides[0] == size) {
-      W* y = reinterpret_cast<W*>(data[0]);
-      const W *a = reinterpret_cast<const W*>(data[1]), *b = reinterpret_cast<const W*>(data[2]);
-      if (strides[1] == size && strides[2] == size)
-        return map_vectors(y, n, f, Elements<W>{a}, Elements<W>{b});
-      if (strides[1] == size && strides[2] == 0)
-        return map_vectors(y, n, f, Elements<W>{a}, Number<W>{Vec<W>(*b)});
-      if (strides[1] == 0 && strides[2] == size)
-        return map_vectors(y, n, f, Number<W>{Vec<W>(*a)}, Elements<W>{b});
-    }
     bool is_a_number = strides[1] == 0 || (is_reduced_float_v<E> && params.a_is_wide);
     bool is_b_number = strides[2] == 0 || (is_reduced_float_v<E> && params.b_is_wide);
+    if constexpr (kIsDirect<E, kIsShort>)
+      if (strides[0] == size) {
+        E* y = reinterpret_cast<E*>(data[0]);
+        Elements<E> a{reinterpret_cast<const E*>(data[1])};
+        Elements<E> b{reinterpret_cast<const E*>(data[2])};
+        bool is_a_dense = strides[1] == size && !is_a_number;
+        bool is_b_dense = strides[2] == size && !is_b_number;
+        if (is_a_dense && is_b_dense) return map_vectors(y, n, f, a, b);
+        if (is_a_dense && is_b_number)
+          return map_vectors(y, n, f, a, number_operand<E>(data[2], params.b_is_wide));
+        if (is_a_number && is_b_dense)
+          return map_vectors(y, n, f, number_operand<E>(data[1], params.a_is_wide), b);
+      }
     W a[kBlock], b[kBlock];
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       int64_t m = n - begin < kBlock ? n - begin : kBlock;
@@ -238,7 +248,7 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
   }
 }
 
-// y[i] = f(a[i], b[i], c[i]) in the lanes of E.
+// y[i] = f(a[i], b[i], c[i]) in the lanes of E, short formulas all.
 template <class E, class F>
 inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
   constexpr int64_t size = sizeof(E);
@@ -260,11 +270,11 @@ inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
             *reinterpret_cast<const E*>(data[3] + i * strides[3]));
   } else {
     using W = Wide<E>;
-    if (std::is_same_v<E, W> && is_dense) {
-      map_vectors(reinterpret_cast<W*>(data[0]), n, f,
-                  Elements<W>{reinterpret_cast<const W*>(data[1])},
-                  Elements<W>{reinterpret_cast<const W*>(data[2])},
-                  Elements<W>{reinterpret_cast<const W*>(data[3])});
+    if (is_dense) {
+      map_vectors(reinterpret_cast<E*>(data[0]), n, f,
+                  Elements<E>{reinterpret_cast<const E*>(data[1])},
+                  Elements<E>{reinterpret_cast<const E*>(data[2])},
+                  Elements<E>{reinterpret_cast<const E*>(data[3])});
       return;
     }
     W a[kBlock], b[kBlock], c[kBlock];

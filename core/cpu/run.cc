@@ -130,6 +130,8 @@ void run_line_past_caches(const Walk& walk, Loop loop, const void* params, int64
 // have gaps that it would have to step over.
 bool wants_tiles(const Walk& walk) {
   if (walk.keeps_places || walk.numel < kShortRow) return false;
+  bool is_fill = walk.n_operands == 2 && walk.n_dims == 1 && walk.strides[1][0] == 0;
+  if (is_fill) return false;
   return (walk.n_dims > 1 && walk.sizes[0] < kShortRow) || has_gaps(walk);
 }
 

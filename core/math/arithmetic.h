@@ -306,6 +306,30 @@ FACULA_FN V nextafter(V a, V b) {
   return select(a == b, b, select(a != a || b != b, a + b, next));
 }
 
+// x = mantissa * 2^exponent, with mantissas from 0.5 on and below 1. Numbers that are too small for
+// an exponent of their own are scaled before. What has no exponent is its own mantissa.
+template <class V>
+FACULA_FN auto has_exponent(V x) {
+  return x != V(0) && abs(x) < infinity<V>();
+}
+template <class V>
+FACULA_FN V mantissa(V x) {
+  using I = Ieee<V>;
+  using U = Bits<V>;
+  V normal = select(abs(x) < V(I::kMinNormal), x * V(0x1p54), x);
+  U others = to_bits(normal) & ~U(uint64_t(2 * I::kBias + 1) << I::kMantissaBits);
+  return select(has_exponent(x), from_bits(others | to_bits(V(0.5))), x);
+}
+template <class V>
+FACULA_FN V exponent(V x) {
+  using I = Ieee<V>;
+  auto is_small = abs(x) < V(I::kMinNormal);
+  V normal = abs(select(is_small, x * V(0x1p54), x));
+  V biased = from_bits((to_bits(normal) >> I::kMantissaBits) | to_bits(V(I::kRounder)));
+  V zero = select(is_small, V(I::kRounder + I::kBias - 1 + 54), V(I::kRounder + I::kBias - 1));
+  return select(has_exponent(x), biased - zero, V(0));
+}
+
 template <class V>
 FACULA_FN V heaviside(V x, V at_zero) {
   return select(x == V(0), at_zero, select(x > V(0), V(1), V(0)));

@@ -14,10 +14,11 @@ FACULA_FN double gamma_density(double a, double x) {
   return ::sqrt(a / (2 * kPi)) * ::exp(a * (::log1p(u) - u) - correction);
 }
 
-// The lower function, by its power series; for x up to about a.
-FACULA_FN double igamma_by_series(double a, double x) {
+// The lower function, by its power series; for x up to about a. `tolerance`: the relative error
+// that may be left, in this function and the next.
+FACULA_FN double igamma_by_series(double a, double x, double tolerance) {
   double term = 1 / a, sum = term;
-  for (int n = 1; n < 100000 && term > sum * 1e-17; ++n) {
+  for (int n = 1; n < 100000 && term > sum * tolerance; ++n) {
     term *= x / (a + n);
     sum += term;
   }
@@ -25,7 +26,7 @@ FACULA_FN double igamma_by_series(double a, double x) {
 }
 
 // The upper function, by its continued fraction (Lentz's method); for larger x.
-FACULA_FN double igammac_by_fraction(double a, double x) {
+FACULA_FN double igammac_by_fraction(double a, double x, double tolerance) {
   const double tiny = 1e-300;
   double b = x + 1 - a, c = 1 / tiny, d = 1 / b, product = d;
   for (int n = 1; n < 100000; ++n) {
@@ -37,7 +38,7 @@ FACULA_FN double igammac_by_fraction(double a, double x) {
     c = ::fabs(c) < tiny ? tiny : c;
     double factor = c * d;
     product *= factor;
-    if (::fabs(factor - 1) < 1e-16) break;
+    if (::fabs(factor - 1) < tolerance) break;
   }
   return product * gamma_density(a, x);
 }
@@ -58,8 +59,9 @@ FACULA_FN double igamma_by_distance(double a, double x, bool is_upper) {
   return 0.5 * ::erfc(sign * eta * ::sqrt(a / 2)) + sign * rest;
 }
 
-// `is_upper`: Q(a, x), else P(a, x) = 1 - Q(a, x).
-FACULA_FN double igamma_of_lane(double a, double x, bool is_upper) {
+// `is_upper`: Q(a, x), else P(a, x) = 1 - Q(a, x). For a float, fewer terms are enough, but where
+// the difference takes the first digits away.
+FACULA_FN double igamma_of_lane(double a, double x, bool is_upper, bool is_for_float) {
   double all = is_upper ? 0 : 1, none = is_upper ? 1 : 0;
   if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0)) return nan<double>();
   if (a == infinity<double>()) return x == a ? nan<double>() : none;
@@ -68,29 +70,38 @@ FACULA_FN double igamma_of_lane(double a, double x, bool is_upper) {
   if (a < 1e-300) return all;
   if (a > 1e7) return igamma_by_distance(a, x, is_upper);
   bool by_series = x < a + 1;
-  double found = by_series ? igamma_by_series(a, x) : igammac_by_fraction(a, x);
+  double found = by_series ? igamma_by_series(a, x, is_for_float && !is_upper ? 1e-11 : 1e-17)
+                           : igammac_by_fraction(a, x, is_for_float ? 1e-11 : 1e-16);
   return by_series == is_upper ? 1 - found : found;
 }
 
 template <class V>
-FACULA_FN V igamma_in_double(V a, V x) {
-  return per_lane([](double b, double y) { return igamma_of_lane(b, y, false); }, a, x);
+FACULA_FN V igamma_of(V a, V x, bool is_upper, bool is_for_float) {
+  return per_lane([=](double b, double y) { return igamma_of_lane(b, y, is_upper, is_for_float); },
+                  a, x);
 }
-template <class V>
-FACULA_FN V igammac_in_double(V a, V x) {
-  return per_lane([](double b, double y) { return igamma_of_lane(b, y, true); }, a, x);
-}
-FACULA_BY_DOUBLE_OF_TWO(igamma)
-FACULA_BY_DOUBLE_OF_TWO(igammac)
+#define FACULA_IGAMMA(name, is_upper)                                                              \
+  template <class V>                                                                               \
+  FACULA_FN V name(V a, V x) {                                                                     \
+    if constexpr (kIsFloat<V>) {                                                                   \
+      return through_double([](auto b, auto y) { return igamma_of(b, y, is_upper, true); }, a, x); \
+    } else {                                                                                       \
+      return igamma_of(a, x, is_upper, false);                                                     \
+    }                                                                                              \
+  }
+FACULA_IGAMMA(igamma, false)
+FACULA_IGAMMA(igammac, true)
+#undef FACULA_IGAMMA
 
 // The sum of (x + k)^-s over k >= 0, for s > 1 and x > 0, by Euler and Maclaurin: the first terms,
-// then an integral and its corrections.
+// then an integral and its corrections. For other s, where no sum would end, anything.
 template <class V>
 FACULA_LANE_FN V zeta_of_positive(V s, V x) {
   constexpr double bernoulli[] = {1. / 6,  -1. / 30,     1. / 42, -1. / 30,
                                   5. / 66, -691. / 2730, 7. / 6,  -3617. / 510};
   V sum = V(0);
-  auto is_ended = s != s;
+  auto is_ended = !(s > V(1));
+  if (!any(s > V(1))) return sum;
   // For large s each term is a small part of the one before: few are needed.
   for (;;) {
     auto is_open = x < V(9) + s && !is_ended;

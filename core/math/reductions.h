@@ -77,6 +77,23 @@ struct Smaller {
     return ((later < earlier) | (later != later)) & (earlier == earlier);
   }
 };
+// Of bits: those that are set in an odd number of values.
+struct Exclusive {
+  template <class T>
+  static FACULA_FN T first() {
+    return T(0);
+  }
+  template <class V>
+  static FACULA_FN V join(V a, V b) {
+    if constexpr (std::is_integral_v<V>) {
+      return a ^ b;
+    } else if constexpr (std::is_integral_v<typename Traits<V>::Element>) {
+      return a ^ b;
+    } else {
+      return from_bits(to_bits(a) ^ to_bits(b));
+    }
+  }
+};
 // Of truth values.
 struct Either {
   template <class T>

@@ -123,6 +123,12 @@ T read_value(PyObject* object) {
     if (PyFloat_CheckExact(object)) return static_cast<T>(PyFloat_AS_DOUBLE(object));
   if constexpr (std::is_same_v<T, int64_t>)
     if (PyLong_CheckExact(object)) return int64_from_long(object);
+  if constexpr (is_complex_v<T>)
+    if (PyComplex_CheckExact(object)) {
+      using Part = typename T::value_type;
+      return T(static_cast<Part>(PyComplex_RealAsDouble(object)),
+               static_cast<Part>(PyComplex_ImagAsDouble(object)));
+    }
   return value_from<T>(object);
 }
 
@@ -203,18 +209,21 @@ class DTypeFinder {
       for (Py_ssize_t i = 0; i < items.size(); ++i) add(nb::borrow(items[i]).ptr(), depth + 1);
       return;
     }
-    bool any_float = false, any_int = false;
+    bool any_float = false, any_int = false, any_complex = false;
     for (Py_ssize_t i = 0; i < items.size(); ++i) {
       PyObject* item = items[i];
       if (PyFloat_CheckExact(item))
         any_float = true;
       else if (PyLong_CheckExact(item))
         any_int = true;
+      else if (PyComplex_CheckExact(item))
+        any_complex = true;
       else
         add(dtype_of_value(nb::borrow(item).ptr()));
     }
     if (any_float) add(get_default_dtype());
     if (any_int) add(DType::Int64);
+    if (any_complex) add(to_complex_dtype(get_default_dtype()));
   }
 
   DType result() const {

@@ -10,7 +10,7 @@ from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import type_name, wrap_dim
 from facula._ops._mark import operation
-from facula._ops._out import into, into_each, named
+from facula._ops._out import into
 
 
 @operation(method=True)
@@ -63,52 +63,6 @@ def float_power_(self: Tensor, exponent: Any) -> Tensor:
     if self.dtype != dtype:
         raise RuntimeError(f"float_power_: the result is {dtype}, but the tensor {self.dtype}.")
     return self.pow_(exponent.to(dtype) if isinstance(exponent, Tensor) else exponent)
-
-
-# The parts of a float64, in which the numbers of every other dtype are normal.
-_MANTISSA_BITS = 52
-_EXPONENT_MASK = 0x7FF
-_EXPONENT_BIAS = 1022  # for mantissas in [0.5, 1)
-_SMALLEST_NORMAL = 2.0**-1022
-
-
-@operation(method=True)
-def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> Any:
-    """Split each element into ``mantissa * 2**exponent``, with ``0.5 <= |mantissa| < 1``.
-
-    Args:
-        input: the numbers, floating point.
-        out: a pair of tensors, for the mantissas and for the exponents.
-
-    Returns:
-        ``mantissa``, of the dtype of ``input``, and ``exponent``, int32. Zero, the infinities and
-        NaN are their own mantissa, and their exponent is 0.
-
-    Example:
-        >>> facula.frexp(facula.tensor([6.0, -0.5]))
-        facula.return_types.frexp(
-        mantissa=tensor([ 0.7500, -0.5000]),
-        exponent=tensor([3, 0], dtype=torch.int32))
-    """
-    if isinstance(out, Tensor):
-        raise TypeError("frexp: expected out to be a pair of tensors, got one.")
-    if not input.is_floating_point():
-        raise RuntimeError(f"frexp: expected a floating-point input, got {input.dtype}.")
-    exponent = _exponent(input.detach().to(_core.float64))
-    # In two steps: the power itself may be too large or too small.
-    half = _core.div(exponent, 2, rounding_mode="floor")
-    wide = input.to(_core.float64)
-    mantissa = (wide * 2.0**-half * 2.0 ** -(exponent - half)).to(input.dtype)
-    mantissa = named("FrexpBackward0", mantissa)
-    return into_each("frexp", out, (mantissa, exponent.to(_core.int32)))
-
-
-def _exponent(x: Tensor) -> Tensor:
-    is_small = x.abs() < _SMALLEST_NORMAL
-    scaled = _core.where(is_small, x * 2.0**54, x)
-    bits = scaled.view(_core.int64)
-    exponent = ((bits >> _MANTISSA_BITS) & _EXPONENT_MASK) - _EXPONENT_BIAS - 54 * is_small
-    return _core.where((x == 0) | ~x.isfinite(), 0, exponent).to(_core.float64)
 
 
 @operation(method=True)

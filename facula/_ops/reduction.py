@@ -314,17 +314,14 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError(
             f"bincount: expected weights of shape {tuple(input.shape)}, got {tuple(weights.shape)}."
         )
+    if weights is None:
+        return _core._count_numbers(input, minlength)
     index = input.to(_core.int64)
     least, largest = (int(end) for end in index.aminmax())
     if least < 0:
         raise RuntimeError(f"bincount: expected no negative number, got {least}.")
+    counted = weights if weights.dtype == _core.float32 else weights.double()
     length = max(largest + 1, minlength)
-    if weights is None and input.is_cuda:
-        return _core._count_numbers(index, length)
-    if weights is None:
-        counted = _core.ones((), dtype=_core.int64).expand_as(input)
-    else:
-        counted = weights if weights.dtype == _core.float32 else weights.double()
     result = _core.zeros(length, dtype=counted.dtype, device=input.device)
     return result.scatter_add_(0, index, counted.detach())
 

@@ -1,4 +1,4 @@
-"""Powers, the parts of numbers, and differences of neighbours."""
+"""Powers, numbers that are none, and differences of neighbours."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from check_op import check_op
 
 NAN, INF = float("nan"), float("inf")
 SOME = ["float32", "float64"]
-NUMBERS = [3.0, -0.75, 0.5, 0.0, -0.0, 5e-324, 1.5e308, 2.0**-1074 * 3, np.inf, -np.inf, np.nan]
 
 
 def test_float_power_works_in_double_precision():
@@ -35,40 +34,6 @@ def test_methods_in_place_change_the_tensor():
     assert x.tolist() == [0, 1]
     with pytest.raises(RuntimeError, match=r"float_power_: the result is torch\.float64"):
         x.float_power_(2)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_frexp_agrees_with_numpy(dtype):
-    x = facula.tensor(NUMBERS, dtype=facula.float64).to(getattr(facula, dtype))
-    mantissa, exponent = facula.frexp(x)
-    expected, powers = np.frexp(x.double().numpy())
-    np.testing.assert_array_equal(mantissa.double().numpy(), expected)
-    finite = np.isfinite(expected)
-    np.testing.assert_array_equal(exponent.numpy()[finite], powers[finite])
-    assert (mantissa.dtype, exponent.dtype) == (x.dtype, facula.int32)
-
-
-def test_frexp_of_float32_knows_its_denormal_numbers():
-    x = np.array([1e-45, -3e-40, 1.2e-38, 3e38] * 9, np.float32)
-    for given in (facula.from_numpy(x), facula.from_numpy(np.repeat(x, 2))[::2]):
-        mantissa, exponent = facula.frexp(given)
-        expected, powers = np.frexp(x)
-        np.testing.assert_array_equal(mantissa.numpy(), expected)
-        np.testing.assert_array_equal(exponent.numpy(), powers)
-
-
-def test_frexp_differentiates_the_mantissa():
-    x = facula.tensor([6.0, -0.25], dtype=facula.float64, requires_grad=True)
-    facula.frexp(x).mantissa.sum().backward()
-    assert x.grad.tolist() == [0.125, 2]
-
-
-def test_frexp_takes_out_and_refuses_integers():
-    mantissa, exponent = facula.empty(1), facula.empty(1, dtype=facula.int32)
-    facula.frexp(facula.tensor([6.0]), out=(mantissa, exponent))
-    assert (mantissa.item(), exponent.item()) == (0.75, 3)
-    with pytest.raises(RuntimeError, match="frexp: expected a floating-point input, got"):
-        facula.frexp(facula.tensor([6]))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])

@@ -90,6 +90,18 @@ def test_bincount_agrees_with_numpy():
         facula.bincount(facula.tensor([-1]))
 
 
+@pytest.mark.parametrize("n, high", [(9, 4), (300, 5000), (200000, 3), (99999, 4097)])
+def test_bincount_agrees_with_numpy_for_few_and_many_numbers(n, high):
+    a = np.random.default_rng(0).integers(0, high, n)
+    for given in (facula.tensor(a), facula.tensor(np.repeat(a, 2))[::2]):
+        assert facula.equal(facula.bincount(given), facula.tensor(np.bincount(a)))
+    small = facula.tensor(a % 256).to(facula.uint8)
+    assert (
+        facula.bincount(small, minlength=300).tolist() == np.bincount(a % 256, None, 300).tolist()
+    )
+    check_threads(lambda: facula.bincount(facula.tensor(a)))
+
+
 def test_histograms_agree_with_numpy():
     a = np.random.default_rng(0).normal(size=200)
     x = facula.tensor(a)

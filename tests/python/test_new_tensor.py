@@ -190,3 +190,12 @@ def test_new_tensor_shares_neither_memory_nor_history():
     with pytest.warns(UserWarning, match="a tensor is copied without its history"):
         z = x.new_tensor(x)
     assert z.data_ptr() != x.data_ptr() and not z.requires_grad
+
+
+def test_complex_numbers_beside_others_make_a_complex_tensor():
+    x = facula.tensor([[1 + 2j, 3], [True, -0.5]])
+    assert x.dtype == facula.complex64 and x.tolist() == [[1 + 2j, 3], [1, -0.5]]
+    y = facula.tensor([1e300 - 1j, 0.1j], dtype=facula.complex128)
+    assert y.tolist() == [1e300 - 1j, 0.1j]
+    with pytest.raises(TypeError, match="must be real number, not complex"):
+        facula.tensor([1j], dtype=facula.float32)

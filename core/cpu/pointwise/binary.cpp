@@ -23,5 +23,22 @@ const BinaryTable binary_table = {{
 #include "tables/binary.def"
 }};
 
+namespace {
+
+template <class T>
+void complex_loop(char** data, const int64_t* strides, int64_t n, const void*) {
+  map2<std::complex<T>, T>(data, strides, n, [](T a, T b) { return std::complex<T>(a, b); });
+}
+
+}  // namespace
+
+extern const ComplexTable complex_table;
+const ComplexTable complex_table = [] {
+  ComplexTable table = {};
+  table.loops[static_cast<int>(DType::Float32)] = complex_loop<float>;
+  table.loops[static_cast<int>(DType::Float64)] = complex_loop<double>;
+  return table;
+}();
+
 }  // namespace FACULA_ISA
 }  // namespace facula::cpu

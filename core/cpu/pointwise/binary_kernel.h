@@ -17,7 +17,7 @@
       const auto& params = *static_cast<const BinaryParams*>(given);                      \
       const Scalar* p = params.numbers;                                                   \
       name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};      \
-      map_binary<E>(data, strides, n, params, f);                                         \
+      map_binary<E, is_short(BinaryOp::name)>(data, strides, n, params, f);               \
     }                                                                                     \
   };
 #define FACULA_BINARY_ROW(name, names, numbers, kinds, check, formula, ...) \

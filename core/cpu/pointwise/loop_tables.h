@@ -47,6 +47,10 @@ struct CastTable {
 struct WhereTable {
   std::array<Loop, kNumDTypes> loops;
 };
+// y = a + bi, by the dtype of the parts, float32 or float64.
+struct ComplexTable {
+  std::array<Loop, kNumDTypes> loops;
+};
 
 FACULA_KERNEL_TABLE(UnaryTable, unary_table)
 FACULA_KERNEL_TABLE(ParametricTable, parametric_table)
@@ -59,6 +63,23 @@ FACULA_KERNEL_TABLE(CompareTable, compare_table)
 FACULA_KERNEL_TABLE(TernaryTable, ternary_table)
 FACULA_KERNEL_TABLE(WhereTable, where_table)
 FACULA_KERNEL_TABLE(CastTable, cast_table)
+FACULA_KERNEL_TABLE(ComplexTable, complex_table)
+
+// Formulas of a few instructions: see Note [One formula, any layout] in cpu/loops.h.
+constexpr bool is_short(UnaryOp op) {
+  return op == UnaryOp::reciprocal || op == UnaryOp::sgn || op == UnaryOp::sign ||
+         op == UnaryOp::relu || op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::trunc;
+}
+constexpr bool is_short(ParametricOp op) {
+  return op == ParametricOp::clamp || op == ParametricOp::clamp_min ||
+         op == ParametricOp::clamp_max || op == ParametricOp::round || op == ParametricOp::angle;
+}
+constexpr bool is_short(BinaryOp op) {
+  return op == BinaryOp::add || op == BinaryOp::add_scaled || op == BinaryOp::sub ||
+         op == BinaryOp::mul || op == BinaryOp::div || op == BinaryOp::maximum ||
+         op == BinaryOp::minimum || op == BinaryOp::copysign || op == BinaryOp::lerp_scalar ||
+         op == BinaryOp::prelu;
+}
 
 inline Loop binary_loop(BinaryOp op, DType dtype) {
   return op < BinaryOp::first_float ? get_binary_table().get(op, dtype)

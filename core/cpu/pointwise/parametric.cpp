@@ -28,7 +28,7 @@ struct DropSign {
         return map1<uint16_t, uint16_t>(data, strides, n, DropSign());                     \
       const Scalar* p = static_cast<const Scalar*>(params);                                \
       name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};       \
-      map_unary<E>(data, strides, n, f);                                                   \
+      map_unary<E, is_short(ParametricOp::name)>(data, strides, n, f);                     \
     }                                                                                      \
   };
 #include "tables/parametric.def"

@@ -9,10 +9,16 @@ inline namespace FACULA_ISA {
 // Internal: the lists may have an operation of the same name.
 namespace {
 
-// 16-bit floats have their sign in the first bit: they need not be converted.
-struct FlipSign {
-  FACULA_FN uint16_t operator()(uint16_t bits) const { return bits ^ 0x8000; }
-};
+// The signs that neg and conj_physical change, in the bits of an element, where the elements need
+// not be made numbers for it: floats of 16 bits would be converted, and of complex numbers the
+// compiler makes no vectors.
+template <class E>
+constexpr uint64_t sign_bits(UnaryOp op) {
+  if (is_reduced_float_v<E> && op == UnaryOp::neg) return 0x8000;
+  if (std::is_same_v<E, Complex64> && op == UnaryOp::neg) return 0x8000000080000000;
+  if (std::is_same_v<E, Complex64> && op == UnaryOp::conj_physical) return 0x8000000000000000;
+  return 0;
+}
 
 #define UNARY(name, names, forms, kinds, refused, formula, ...)                     \
   template <class T>                                                                \
@@ -23,10 +29,13 @@ struct FlipSign {
   struct name##_kernel {                                                            \
     static constexpr Kinds kinds_ = Kinds::kinds;                                   \
     static void loop(char** data, const int64_t* strides, int64_t n, const void*) { \
-      if constexpr (is_reduced_float_v<E> && UnaryOp::name == UnaryOp::neg) {       \
-        map1<uint16_t, uint16_t>(data, strides, n, FlipSign());                     \
+      constexpr uint64_t signs = sign_bits<E>(UnaryOp::name);                       \
+      if constexpr (signs != 0) {                                                   \
+        using U = std::conditional_t<sizeof(E) == 2, uint16_t, uint64_t>;           \
+        map1<U, U>(data, strides, n, [](U bits) -> U { return bits ^ signs; });     \
       } else {                                                                      \
-        map_unary<E>(data, strides, n, name##_formula<Lanes<E>>{});                 \
+        constexpr bool is_brief = is_short(UnaryOp::name);                          \
+        map_unary<E, is_brief>(data, strides, n, name##_formula<Lanes<E>>{});       \
       }                                                                             \
     }                                                                               \
   };

@@ -53,10 +53,16 @@ template <class To, class From>
 inline void map_block(char* y, int64_t y_step, char* x, int64_t x_step, int64_t n) {
   char* data[] = {y, x};
   int64_t strides[] = {y_step, x_step};
-  if constexpr (std::is_same_v<From, bool> && !is_complex_v<To>) {
-    // As numbers 0 and 1: of bools the compiler makes no vectors.
-    map1<To, uint8_t>(data, strides, n,
-                      [](uint8_t x) { return convert<To>(static_cast<uint8_t>(x != 0)); });
+  if constexpr (std::is_same_v<From, bool>) {
+    // As a choice: of conversions from bool the compiler makes no vectors.
+    map1<To, uint8_t>(data, strides, n, [](uint8_t x) -> To {
+      if constexpr (is_complex_v<To>) {
+        using Part = typename To::value_type;
+        return {x != 0 ? Part(1) : Part(0), Part(0)};
+      } else {
+        return x != 0 ? To(1) : To(0);
+      }
+    });
   } else {
     map1<To, From>(data, strides, n, [](From x) -> To { return convert<To>(x); });
   }

@@ -105,6 +105,42 @@ void copy_transposed(Plane p) {
   }
 }
 
+// The same of bytes, squares of 16 at a time: each round puts the rows of the upper and of the
+// lower half in turns, byte by byte.
+template <int... kByte>
+FACULA_FN Native<uint8_t, 16> bytes_in_turns(Native<uint8_t, 16> a, Native<uint8_t, 16> b,
+                                             int first, std::integer_sequence<int, kByte...>) {
+  return first == 0 ? __builtin_shufflevector(a, b, (kByte / 2 + kByte % 2 * 16)...)
+                    : __builtin_shufflevector(a, b, (8 + kByte / 2 + kByte % 2 * 16)...);
+}
+void copy_transposed_bytes(Plane p) {
+  constexpr int64_t side = 16;
+  constexpr auto bytes = std::make_integer_sequence<int, side>();
+  for (int64_t row = 0; row < p.n_rows; row += side) {
+    int64_t n_rows = std::min(side, p.n_rows - row);
+    for (int64_t i = 0; i < p.n; i += side) {
+      int64_t n = std::min(side, p.n - i);
+      Native<uint8_t, side> square[side] = {}, turned[side];
+      for (int64_t j = 0; j < n; ++j) {
+        const char* from = p.from + (i + j) * p.from_step + row;
+        n_rows == side ? std::memcpy(&square[j], from, side)
+                       : std::memcpy(&square[j], from, n_rows);
+      }
+      for (int round = 0; round < 4; ++round) {
+        for (int j = 0; j < side / 2; ++j) {
+          turned[2 * j] = bytes_in_turns(square[j], square[j + side / 2], 0, bytes);
+          turned[2 * j + 1] = bytes_in_turns(square[j], square[j + side / 2], 1, bytes);
+        }
+        std::copy_n(turned, side, square);
+      }
+      for (int64_t j = 0; j < n_rows; ++j) {
+        char* to = p.to + (row + j) * p.to_row + i;
+        n == side ? std::memcpy(to, &square[j], side) : std::memcpy(to, &square[j], n);
+      }
+    }
+  }
+}
+
 // C planes into pixels of C elements, or back: loops of which the compiler makes shuffles.
 template <class T, int C>
 void copy_to_pixels(Plane p) {
@@ -163,22 +199,27 @@ void copy_plane(Plane p) {
   if (is_dense && (p.n > 1 || p.n_rows == 1)) return copy_dense_rows(p, p.n * size);
   if (p.to_step == size && p.from_step == 0) return copy_repeated<T>(p);
   if (p.to_step == size && p.from_row == size) {
+    if constexpr (size == 1) return copy_transposed_bytes(p);
     if constexpr (size == 2 || size == 4) return copy_transposed<float, T>(p);
     if constexpr (size == 8) return copy_transposed<double, T>(p);
   }
   if (p.to_step == size && p.n > 1) {
     if (p.from_step == -size) return copy_spaced_rows<T, -1>(p);
     if (p.from_step == 2 * size) return copy_spaced_rows<T, 2>(p);
+    if (p.from_step == -2 * size) return copy_spaced_rows<T, -2>(p);
   }
-  // Along the longer side, and in strips: a line that is crossed is still there for the next row.
+  // Along the longer side, and in strips where an operand lies across it: a line that is crossed is
+  // still there for the next row.
   if (p.n < p.n_rows) {
     std::swap(p.n, p.n_rows);
     std::swap(p.to_step, p.to_row);
     std::swap(p.from_step, p.from_row);
   }
-  constexpr int64_t kStrip = 32;
-  for (int64_t begin = 0; begin < p.n; begin += kStrip) {
-    int64_t n = std::min(kStrip, p.n - begin);
+  bool is_across =
+      std::abs(p.to_row) < std::abs(p.to_step) || std::abs(p.from_row) < std::abs(p.from_step);
+  const int64_t strip = is_across ? 32 : p.n;
+  for (int64_t begin = 0; begin < p.n; begin += strip) {
+    int64_t n = std::min(strip, p.n - begin);
     for (int64_t row = 0; row < p.n_rows; ++row) {
       char* to = p.to + row * p.to_row + begin * p.to_step;
       const char* from = p.from + row * p.from_row + begin * p.from_step;

@@ -30,17 +30,45 @@ Tensor apply_predicate(const char* name, PredicateOp op, Refused refused, const 
   return y;
 }
 
+// A comparison, and what makes its truths numbers of the dtype that they are stored in.
+struct StoredCompare {
+  Loop compare, cast;
+};
+// Some elements at a time, whose truths stay in the nearest cache.
+void compare_and_store(char** data, const int64_t* strides, int64_t n, const void* params) {
+  constexpr int64_t kBlock = 1024;
+  const auto& loops = *static_cast<const StoredCompare*>(params);
+  bool truths[kBlock];
+  const int64_t to_truths[] = {1, strides[1], strides[2]}, to_result[] = {strides[0], 1};
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    int64_t m = std::min(kBlock, n - begin);
+    char* block = reinterpret_cast<char*>(truths);
+    char* operands[] = {block, data[1] + begin * strides[1], data[2] + begin * strides[2]};
+    loops.compare(operands, to_truths, m, nullptr);
+    char* results[] = {data[0] + begin * strides[0], block};
+    loops.cast(results, to_result, m, nullptr);
+  }
+}
+
 Tensor apply_compare(const char* name, CompareOp op, Refused refused, const Tensor& a,
                      const Tensor& b, const Into& into) {
   DType dtype = result_type({a, b});
-  Tensor y =
-      result_for(name, into, broadcast_shapes(name, a.sizes(), b.sizes()), DType::Bool, {a, b});
+  Dims shape = broadcast_shapes(name, a.sizes(), b.sizes());
+  Tensor y = result_for(name, into, shape, DType::Bool, {a, b});
   if (refused == Refused::COMPLEX32) check_not_complex32(name, a, b);
   Loop loop = cpu::get_compare_table().get(op, dtype);
   check_not_implemented(loop != nullptr, name, ": not implemented for ", a, " and ", b, ".");
   Tensor p = cast_to(a, dtype), q = cast_to(b, dtype);
+  bool is_stored = into.is_in_place && y.is_cpu() && dtype != DType::Bool &&
+                   !is_stored_only(dtype) &&
+                   can_hold(*into.tensor, shape, dtype, into.is_recording, {a, q});
+  if (is_stored) y = *into.tensor;
   Walk walk = make_walk(name, y, {p, q});
-  if (walk.device.is_cpu()) {
+  if (is_stored) {
+    constexpr int from = static_cast<int>(DType::Bool);
+    StoredCompare loops{loop, cpu::get_cast_table().loops[from][static_cast<int>(dtype)]};
+    run_cpu(walk, compare_and_store, &loops);
+  } else if (walk.device.is_cpu()) {
     run_cpu(walk, loop);
   } else {
     cuda::run_compare(op, dtype, walk);
@@ -88,20 +116,35 @@ Tensor isreal(const Tensor& x, const Into&) {
 
 namespace {
 
+// Elements that are compared at once: few at first, because tensors that differ mostly do so early.
+constexpr int64_t kFirstCompared = 512, kMostCompared = int64_t{1} << 17;
+
 bool has_equal_elements(const Tensor& a, const Tensor& b) {
+  Loop loop = cpu::get_compare_table().get(CompareOp::eq, a.dtype());
+  if (loop && a.is_cpu() && a.numel() <= kFirstCompared && a.dtype() == b.dtype() &&
+      a.is_contiguous() && b.is_contiguous()) {
+    bool same[kFirstCompared];
+    char* data[] = {reinterpret_cast<char*>(same), a.data(), b.data()};
+    const int64_t strides[] = {1, a.itemsize(), a.itemsize()};
+    loop(data, strides, a.numel(), nullptr);
+    return !std::memchr(same, 0, static_cast<size_t>(a.numel()));
+  }
   Tensor same = contiguous(to(eq(a, b), Device{}, DType::Bool, false));
   return same.numel() == 0 || !std::memchr(same.data(), 0, static_cast<size_t>(same.numel()));
 }
 
-// Elements that are compared at once: few at first, because tensors that differ mostly do so early.
-constexpr int64_t kFirstCompared = 512, kMostCompared = int64_t{1} << 17;
-
 }  // namespace
 
-bool equal(const Tensor& a, const Tensor& b) {
-  check_same_device("equal", {a, b});
-  if (a.sizes() != b.sizes()) return false;
+bool equal(const Tensor& first, const Tensor& second) {
+  check_same_device("equal", {first, second});
+  if (first.sizes() != second.sizes()) return false;
   NoGradGuard guard;
+  Tensor a = first, b = second;
+  // In the order of memory, where both have the same.
+  if (a.strides() == b.strides() && is_non_overlapping_and_dense(a.sizes(), a.strides())) {
+    a = as_strided(a, {a.numel()}, {1}, a.offset());
+    b = as_strided(b, {b.numel()}, {1}, b.offset());
+  }
   if (a.numel() <= kFirstCompared || !a.device().is_cpu()) return has_equal_elements(a, b);
   int64_t n_rows = a.size(0), row = a.numel() / n_rows, numel = kFirstCompared;
   for (int64_t i = 0; i < n_rows; numel = std::min(8 * numel, kMostCompared)) {

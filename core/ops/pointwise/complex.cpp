@@ -1,13 +1,13 @@
 #include "ops/pointwise/complex.h"
 
+#include "cpu/pointwise/loop_tables.h"
+#include "cpu/run.h"
 #include "ops/ops.h"
 #include "ops/pointwise/binding.h"
 
 namespace facula {
 
 namespace {
-
-constexpr double kPi = 3.141592653589793;
 
 Tensor& abs_(Tensor& x) {
   check(!is_complex(x.dtype()), "abs_: expected a real tensor, got ", x, ". Use abs().");
@@ -28,6 +28,11 @@ Tensor from_parts(const char* name, const Tensor& real_part, const Tensor& imag_
   Dims shape = broadcast_shapes(name, real_part.sizes(), imag_part.sizes());
   NoGradGuard guard;
   Tensor y = empty_for(shape, to_complex_dtype(real_part.dtype()), {real_part, imag_part});
+  if (y.is_cpu() && real_part.is_cpu() && imag_part.is_cpu()) {
+    run_cpu(make_walk(name, y, {real_part, imag_part}),
+            cpu::get_complex_table().loops[static_cast<int>(real_part.dtype())]);
+    return y;
+  }
   Tensor parts = view_as_real(y);
   copy_into(select(parts, -1, 0), real_part);
   copy_into(select(parts, -1, 1), imag_part);
@@ -114,10 +119,7 @@ Tensor angle(const Tensor& x, const Into&) {
     if (is_complex(x.dtype())) {
       y = contiguous(atan2(imag(x), real(x)));
     } else {
-      Tensor wide = cast_to(x, compute_dtype(Kinds::F, x.dtype()));
-      Tensor half_turn = scalar_tensor(kPi, wide.dtype());
-      y = where(isnan(wide), wide,
-                where(lt(wide, wrapped_number(0)), half_turn, wrapped_number(0)));
+      y = apply_parametric("angle", ParametricOp::angle, Kinds::F, x, {}, Into{});
     }
   }
   return record("AngleBackward0", y, {x}, [x = save(x)](const Tensor& g) -> Tensor {

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "ops/ops.h"
 #include "ops/pointwise/binding.h"
+#include "ops/reduce/arguments.h"
 
 namespace facula {
 
@@ -47,6 +48,19 @@ Tensor nan_to_num(const Tensor& x, std::optional<double> nan, std::optional<doub
 
 namespace {
 
+std::pair<Tensor, Tensor> frexp(const Tensor& x) {
+  check(is_floating(x.dtype()), "frexp: expected a floating-point input, got ", x, ".");
+  Tensor y = apply_parametric("frexp", ParametricOp::mantissa, Kinds::FONLY, x, {}, Into{});
+  Tensor exponent = apply_parametric("frexp", ParametricOp::exponent, Kinds::FONLY, x, {}, Into{});
+  return {record("FrexpBackward0", y, {x},
+                 [exponent](const Tensor& g) {
+                   // In double, which has the power of every exponent of a smaller dtype.
+                   Tensor power = exp2(neg(to_dtype(exponent, DType::Float64)));
+                   return to_dtype(to_dtype(g, DType::Float64) * power, g.dtype());
+                 }),
+          to_dtype(exponent, DType::Int32)};
+}
+
 using Number = std::optional<double>;
 
 Tensor nan_to_num_by(const Tensor& x, Number nan, Number posinf, Number neginf, const Into& into) {
@@ -57,6 +71,17 @@ Tensor nan_to_num_by(const Tensor& x, Number nan, Number posinf, Number neginf, 
 }  // namespace
 
 FACULA_BINDINGS {
+  const char* frexp_doc =
+      R"(Split each element into ``mantissa * 2**exponent``, with ``0.5 <= |mantissa| < 1``.
+
+The exponents are int32. Zero, the infinities and NaN are their own mantissa, and their exponent is 0.
+    input: the numbers, floating point.
+    out: a pair of tensors, for the mantissas and for the exponents.
+    >>> facula.frexp(facula.tensor([6.0, -0.5]))
+    facula.return_types.frexp(
+    mantissa=tensor([ 0.7500, -0.5000]),
+    exponent=tensor([3, 0], dtype=torch.int32)))"_doc;
+  def_pair_out(m, "frexp", &frexp, frexp_doc);
   std::string round_doc = docstring(
       "round",
       {"The nearest number of ``decimals`` decimals; halves go to the even neighbour.",

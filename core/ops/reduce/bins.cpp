@@ -6,6 +6,7 @@
 #include "cpu/reduce/order_stats.h"
 #include "cuda/index/places.h"
 #include "ops/reduce/arguments.h"
+#include "ops/reduce/extrema.h"
 
 namespace facula {
 
@@ -92,11 +93,37 @@ Tensor count_bins(const Tensor& input, int64_t bins, double low, double high) {
   return y;
 }
 
-// How often each number below `length` occurs in a vector of int64 on a GPU, which has no others.
-Tensor count_numbers(const Tensor& x, int64_t length) {
+// How often each number from 0 on occurs in a vector of integers; at least `length` counts.
+Tensor count_numbers(const Tensor& input, int64_t length) {
   NoGradGuard guard;
+  Tensor x = contiguous(to_dtype(input, DType::Int64));
+  auto [low, high] = aminmax(x, std::nullopt, false);
+  int64_t least = item(low).to_int(), largest = item(high).to_int();
+  check(least >= 0, "bincount: expected no negative number, got ", least, ".");
+  length = std::max(largest + (largest < INT64_MAX), length);
   Tensor counts = zeros({length}, DType::Int64, x.device());
-  cuda::count_numbers(contiguous(x), counts);
+  if (!x.is_cpu()) {
+    cuda::count_numbers(x, counts);
+    return counts;
+  }
+  const int64_t* from = x.data_as<int64_t>();
+  int64_t* to = counts.data_as<int64_t>();
+  constexpr int64_t kGrain = 65536, kTables = 4;
+  if (kTables * length > kGrain / 4) {
+    for (int64_t i = 0; i < x.numel(); ++i) ++to[from[i]];
+    return counts;
+  }
+  std::mutex mutex;
+  parallel_for(x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    // In turns, as equal neighbours would wait for each other.
+    std::vector<int64_t> own(kTables * length);
+    int64_t* tables[kTables];
+    for (int64_t k = 0; k < kTables; ++k) tables[k] = own.data() + k * length;
+    for (int64_t i = begin; i < end; ++i) ++tables[i % kTables][from[i]];
+    std::lock_guard lock(mutex);
+    for (int64_t i = 0; i < length; ++i)
+      for (const int64_t* table : tables) to[i] += table[i];
+  });
   return counts;
 }
 
@@ -116,7 +143,7 @@ FACULA_BINDINGS {
   m.def("_count_bins", &count_bins, "input"_a, "bins"_a, "low"_a, "high"_a,
         "The counts of histc(): int64, of an input of float32 or float64.");
   m.def("_count_numbers", &count_numbers, "input"_a, "length"_a,
-        "The counts of bincount() on a GPU, of int64 numbers from 0 to below the length.");
+        "The counts of bincount() without weights, of a vector that is not empty.");
   m.def(
       "searchsorted",
       [](const Tensor& sequence, const Operand& values, bool as_int32, bool right,

@@ -216,22 +216,19 @@ Tensor triangle_indices(int64_t n_rows, int64_t n_columns, int64_t offset, bool 
     cuda::list_triangle(x, triangle);
     return x;
   }
-  auto fill = [&](auto zero) {
-    using T = decltype(zero);
-    T* data = x.data_as<T>();
-    constexpr int64_t kPiece = 32768;
-    auto [first_row, last_row] = triangle.rows();
-    int64_t grain = std::max<int64_t>(1, kPiece / std::max<int64_t>(n_columns, 1));
-    parallel_for(last_row - first_row, grain, [&, skipped = first_row](int64_t begin, int64_t end) {
-      T *row = data + triangle.numel(skipped + begin), *column = row + n;
-      for (int64_t r = skipped + begin; r < skipped + end; ++r) {
-        auto [first, last] = triangle.columns(r);
-        row = std::fill_n(row, last - first, static_cast<T>(r));
-        for (int64_t c = first; c < last; ++c) *column++ = static_cast<T>(c);
-      }
-    });
-  };
-  type == DType::Int64 ? fill(int64_t()) : fill(int32_t());
+  constexpr int64_t kPiece = 32768;
+  auto range = cpu::get_range_table().integers[__builtin_ctzll(x.itemsize())];
+  auto [first_row, last_row] = triangle.rows();
+  int64_t grain = std::max<int64_t>(1, kPiece / std::max<int64_t>(n_columns, 1));
+  parallel_for(last_row - first_row, grain, [&, skipped = first_row](int64_t begin, int64_t end) {
+    char* at = x.data() + triangle.numel(skipped + begin) * x.itemsize();
+    for (int64_t r = skipped + begin; r < skipped + end; ++r) {
+      auto [first, last] = triangle.columns(r);
+      range(at, first, last, r, 0);
+      range(at + n * x.itemsize(), first, last, 0, 1);
+      at += (last - first) * x.itemsize();
+    }
+  });
   return x;
 }
 

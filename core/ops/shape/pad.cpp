@@ -85,9 +85,17 @@ Tensor border_pad(const Tensor& x, const Dims& pad, Border border, const char* n
     for (size_t i = 0; i < pad.size(); i += 2) {
       int64_t dim = padded_dim(x, i);
       for (Edge edge : edges_of(x.size(dim), more[i], more[i + 1], border)) {
-        Tensor source = narrow(y, dim, edge.source_start, edge.source_length);
-        if (border == Border::Reflect && edge.length > 1) source = flip(source, {dim});
-        copy_into(narrow(y, dim, edge.start, edge.length), source);
+        if (edge.length == 0) continue;
+        // The source as a walk sees it, which may go backwards or stand still.
+        Dims steps = y.strides();
+        int64_t first = edge.source_start;
+        if (border == Border::Replicate) steps[dim] = 0;
+        if (border == Border::Reflect) {
+          first += edge.length - 1;
+          steps[dim] = -steps[dim];
+        }
+        char* source = y.address() + first * y.stride(dim) * y.itemsize();
+        copy_elements(make_walk(narrow(y, dim, edge.start, edge.length), source, steps), y.dtype());
       }
     }
     if (more != pad) y = clone(cropped(y, pad), format_of(x));

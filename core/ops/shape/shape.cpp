@@ -124,12 +124,15 @@ Tensor unfold(const Tensor& x, int64_t dim, int64_t size, int64_t step) {
 Tensor tril(const Tensor& x, int64_t diagonal);
 
 template <bool keep_lower>
-Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diagonal) {
+Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diagonal,
+                const Into& into) {
   check(x.dim() >= 2, op, ": expected an input of at least 2 dimensions, got ", x, ".");
-  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  bool is_x = into.is_in_place && x.is_same(*into.tensor) && x.is_contiguous() &&
+              can_hold(x, x.sizes(), x.dtype(), into.is_recording, {x});
+  Tensor y = is_x ? x : empty(x.sizes(), x.dtype(), x.device());
   int64_t rows = x.size(-2), cols = x.size(-1), size = x.itemsize();
   diagonal = std::clamp(diagonal, -rows, cols);  // beyond, it says no more, and sums overflow
-  {
+  if (!is_x) {
     // The rectangle that holds what is kept.
     NoGradGuard guard;
     int64_t row = keep_lower ? std::max<int64_t>(-diagonal, 0) : 0;
@@ -165,9 +168,13 @@ Tensor triangle(const char* op, const char* node, const Tensor& x, int64_t diago
   });
 }
 
-Tensor tril(const Tensor& x, int64_t diagonal) {
-  return triangle<true>("tril", "TrilBackward0", x, diagonal);
+Tensor tril_into(const Tensor& x, Count diagonal, const Into& into) {
+  return triangle<true>("tril", "TrilBackward0", x, diagonal, into);
 }
+Tensor triu_into(const Tensor& x, Count diagonal, const Into& into) {
+  return triangle<false>("triu", "TriuBackward0", x, diagonal, into);
+}
+Tensor tril(const Tensor& x, int64_t diagonal) { return tril_into(x, Count{diagonal}, Into{}); }
 
 Tensor diag(const Tensor& x, int64_t offset) {
   check(x.dim() == 1 || x.dim() == 2, "diag: expected an input of 1 or 2 dimensions, got ", x, ".");
@@ -181,9 +188,7 @@ Tensor diag(const Tensor& x, int64_t offset) {
 
 }  // namespace
 
-Tensor triu(const Tensor& x, int64_t diagonal) {
-  return triangle<false>("triu", "TriuBackward0", x, diagonal);
-}
+Tensor triu(const Tensor& x, int64_t diagonal) { return triu_into(x, Count{diagonal}, Into{}); }
 
 namespace {
 
@@ -234,9 +239,7 @@ void bind_views(nb::module_& m) {
 
 FACULA_BINDINGS {
   bind_views(m);
-  Tensor (*lower)(const Tensor&, Count) = [](const Tensor& x, Count d) { return tril(x, d); };
-  Tensor (*upper)(const Tensor&, Count) = [](const Tensor& x, Count d) { return triu(x, d); };
-  def_op_out(m, "tril", lower, "diagonal"_a = 0,
+  def_op_out(m, "tril", &tril_into, "diagonal"_a = 0,
              R"(The lower triangle of matrices, zeros elsewhere.
     input: a matrix or a batch of matrices.
     diagonal: the last diagonal that is kept, 0 for the main one.
@@ -244,7 +247,7 @@ FACULA_BINDINGS {
     >>> facula.ones(2, 2).tril()
     tensor([[1., 0.],
             [1., 1.]]))"_doc);
-  def_op_out(m, "triu", upper, "diagonal"_a = 0,
+  def_op_out(m, "triu", &triu_into, "diagonal"_a = 0,
              R"(The upper triangle of matrices, zeros elsewhere.
     input: a matrix or a batch of matrices.
     diagonal: the first diagonal that is kept, 0 for the main one.
@@ -252,8 +255,8 @@ FACULA_BINDINGS {
     >>> facula.ones(2, 2).triu()
     tensor([[1., 1.],
             [0., 1.]]))"_doc);
-  def_in_place("tril", "tril_", lower, "diagonal"_a = 0);
-  def_in_place("triu", "triu_", upper, "diagonal"_a = 0);
+  def_in_place("tril", "tril_", &tril_into, "diagonal"_a = 0);
+  def_in_place("triu", "triu_", &triu_into, "diagonal"_a = 0);
   def_op_out(m, "diag", &diag, "diagonal"_a = 0,
              R"(The diagonal of a matrix, or a matrix with the given diagonal.
     input: a matrix, or a vector.

@@ -110,6 +110,11 @@ def masked_fill_(
     return in_place(batch, func, x, mask, value)
 
 
+@rule("frexp")
+def frexp(batch: Batch, func: Callable[..., Any], x: Tensor) -> Any:
+    return batch.wrap_all(func(batch.lower(x)))
+
+
 @rule("prelu")
 def prelu(batch: Batch, func: Callable[..., Any], x: Tensor, weight: Tensor) -> Any:
     n_dims = int(x.dim())

@@ -54,7 +54,7 @@ def finished(batch: Batch, result: Any, is_number: bool) -> Any:
 # ---- reductions over one dimension, several or all
 
 
-@rule("logsumexp", "std", "var", "std_mean", "var_mean")
+@rule("hash_tensor", "logsumexp", "std", "var", "std_mean", "var_mean")
 def reduction(
     batch: Batch, func: _Function, x: Tensor, dim: Any = None, *args: Any, **kwargs: Any
 ) -> Any:

@@ -142,3 +142,39 @@ def test_in_place_forms_write_the_truth_in_the_dtype_of_the_tensor(name, dtype):
     view = x.t()
     assert getattr(view, name + "_")(y.t()) is view
     assert facula.equal(x, expected)
+
+
+@pytest.mark.parametrize("size", [1, 5, 100, 1024, 1025, 40000])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "bfloat16", "float32", "complex64"])
+def test_comparisons_in_place_store_truths_in_the_dtype(dtype, size):
+    a = (np.arange(size) * 7 % 5).astype(np.float32)
+    b = (np.arange(size) * 3 % 5).astype(np.float32)
+    x, y = (facula.tensor(n).to(getattr(facula, dtype)) for n in (a, b))
+    expected = (x == y).to(x.dtype)
+    for given in (x.clone(), facula.stack([x, x], 1)[:, 1]):
+        assert given.eq_(y) is given
+        assert facula.equal(given, expected)
+    assert facula.equal(x.clone().ne_(1), (x != 1).to(x.dtype))
+    assert facula.equal(x.clone().eq_(y.double() if dtype != "complex64" else y), expected)
+
+
+def test_comparison_in_place_with_its_own_memory():
+    x = facula.arange(6.0)
+    assert x.ge_(x).tolist() == [1] * 6
+    x = facula.arange(4.0).reshape(2, 2)
+    with pytest.raises(RuntimeError, match="share some of their elements"):
+        x.lt_(x.t())
+    x = facula.arange(1, 4, dtype=facula.uint16)
+    assert x.eq_(2).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("size", [1, 20, 600, 3000])
+def test_equal_finds_one_difference_in_any_layout(size):
+    a = facula.arange(2 * size).reshape(2, size)
+    for given in (a, a.t(), a[:, ::2], a.expand(3, 2, size)):
+        assert facula.equal(given, given.clone())
+        assert facula.equal(given.clone(), given)
+        other = given.clone()
+        other[-1, -1] += 1
+        assert not facula.equal(given, other) and not facula.equal(other, given)
+    assert not facula.equal(facula.tensor([float("nan")]), facula.tensor([float("nan")]))

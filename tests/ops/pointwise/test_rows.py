@@ -107,3 +107,25 @@ def test_function_and_method_of_a_row_have_one_docstring(name):
         return
     assert f">>> facula.{name}(" in doc
     assert inspect.getdoc(getattr(facula.Tensor, name)).partition("\n\n")[2] == doc
+
+
+@pytest.mark.parametrize("size", [1, 4, 15, 16, 33, 70, 1000])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_short_formulas_of_16_bits_are_those_of_float32_rounded_once(dtype, size):
+    dtype = getattr(facula, dtype)
+    facula.manual_seed(0)
+    a, b, c = (facula.randn(size).to(dtype) for _ in range(3))
+    calls = [
+        (facula.add, (a, b)), (facula.sub, (a, 2)), (facula.mul, (3.3, b)), (facula.div, (a, b)),
+        (facula.maximum, (a, b)), (facula.copysign, (a, b)), (facula.reciprocal, (a,)),
+        (facula.floor, (a,)), (facula.sign, (a,)), (facula.clamp, (a, 0, 1)), (facula.round, (a,)),
+        (facula.addcmul, (a, b, c)), (facula.lerp, (a, b, c)), (facula.lerp, (a, b, 0.3)),
+    ]  # fmt: skip
+    for f, given in calls:
+        wide = [x.float() if isinstance(x, facula.Tensor) else x for x in given]
+        expected = f(*wide).to(dtype)
+        assert facula.equal(f(*given), expected), f
+        spaced = [
+            facula.stack([x, x], 1)[:, 0] if isinstance(x, facula.Tensor) else x for x in given
+        ]
+        assert facula.equal(f(*spaced), expected), f

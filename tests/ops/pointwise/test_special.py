@@ -116,3 +116,20 @@ def test_special_functions_in_place_write_the_same(name, more, dtype):
             assert y.dtype == dtype and facula.equal(y, expected)
     with pytest.raises(RuntimeError, match=f"{name}_: the result is"):
         getattr(facula.ones(2, dtype=facula.int64), name + "_")(*more)
+
+
+def test_zeta_outside_of_where_it_converges():
+    s = facula.tensor([1.0, 0.5, -2.0, float("nan"), 2.0], dtype=facula.float64)
+    x = facula.tensor([1.0, -0.5, 3.0, 1.0, 1.0], dtype=facula.float64)
+    found = facula.special.zeta(s, x).tolist()
+    assert found[0] == math.inf and all(map(math.isnan, found[1:4]))
+    assert found[4] == pytest.approx(math.pi**2 / 6, rel=1e-15)
+    truths = facula.ones(70, dtype=facula.bool)
+    assert facula.special.zeta(truths, truths).isinf().all()
+
+
+def test_incomplete_gamma_of_float32_is_that_of_float64_rounded():
+    a, x = facula.meshgrid(facula.logspace(-4, 3, 40), facula.logspace(-4, 3, 40), indexing="ij")
+    for f in (facula.igamma, facula.igammac):
+        exact = f(a.double(), x.double()).numpy()
+        np.testing.assert_allclose(f(a, x).numpy(), exact, rtol=6.1e-8, atol=1e-37)

@@ -135,3 +135,13 @@ def test_floats_outside_of_8_bits_wrap_around_and_those_outside_of_all_integers_
     bytes_of = [int(number) % 256 for number in numbers] + [0, 0]
     assert x.to(facula.uint8).tolist() == bytes_of * 3
     assert [b % 256 for b in x.to(facula.int8).tolist()] == bytes_of * 3
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+@pytest.mark.parametrize("name", METHODS)
+def test_truths_become_zeros_and_ones(name, size):
+    a = np.arange(size) % 3 == 0
+    for x in (facula.tensor(a), facula.tensor(np.repeat(a, 2))[::2]):
+        y = getattr(x, name)()
+        assert y.dtype == METHODS[name]
+        assert y.tolist() == a.astype(np.complex64 if y.is_complex() else np.float32).tolist()

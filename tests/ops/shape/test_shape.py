@@ -52,3 +52,21 @@ def test_lines_of_any_length_are_copied_from_any_place_to_any_other():
             np.testing.assert_array_equal(y.numpy(), expected)
         rolled = x[:n].roll(5)
         np.testing.assert_array_equal(rolled.numpy(), np.roll(source[:n], 5))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float32", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 1), (15, 16), (16, 17), (33, 31), (100, 300)])
+def test_planes_are_copied_from_any_order_of_memory(shape, dtype):
+    x = (facula.arange(shape[0] * shape[1]).reshape(shape) * 7 % 11).to(getattr(facula, dtype))
+    a = x.numpy()
+    np.testing.assert_array_equal(x.t().contiguous().numpy(), a.T)
+    wide = facula.stack([x, x], 2)[..., 0]
+    for dims in ((0,), (1,), (0, 1)):
+        np.testing.assert_array_equal(wide.flip(dims).numpy(), np.flip(a, dims))
+        np.testing.assert_array_equal(x.flip(dims).numpy(), np.flip(a, dims))
+    spaced = facula.zeros(shape[0], 2 * shape[1], dtype=x.dtype)
+    spaced[:, ::2].copy_(x)
+    spaced[:, 1::2].copy_(x.t().contiguous().t())
+    np.testing.assert_array_equal(spaced.numpy(), np.repeat(a, 2, axis=1))
+    spaced[:, ::2].fill_(1)
+    assert spaced[:, ::2].eq(1).all() and facula.equal(spaced[:, 1::2], x)
