@@ -250,6 +250,9 @@ def addr(
             f"addr: expected two vectors, got {tuple(vec1.shape)} and {tuple(vec2.shape)}."
         )
     _check_expands("addr", input, (vec1.size(0), vec2.size(0)))
+    if beta == 1 and input.dtype == vec1.dtype == vec2.dtype and input.is_floating_point():
+        result = _core.addcmul(input, vec1.unsqueeze(1), vec2, value=alpha)
+        return into("addr", out, named("AddrBackward0", result))
     product = vec1.unsqueeze(1) * vec2
     dtype = _core.result_type(input, product)
     if not dtype.is_floating_point and not dtype.is_complex:
