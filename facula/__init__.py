@@ -85,7 +85,6 @@ if _TYPE_CHECKING:
     )
     from facula._devices import *  # noqa: F403
     from facula._file_memory import *  # noqa: F403
-    from facula._ops.hashing import *  # noqa: F403
     from facula._symbols import *  # noqa: F403
     from facula.amp import GradScaler, autocast
     from facula.compiler import compile

@@ -248,47 +248,6 @@ inline void map_binary(char** data, const int64_t* strides, int64_t n, const Bin
   }
 }
 
-// y[i] = f(a[i], b[i], c[i]) in the lanes of E, short formulas all.
-template <class E, class F>
-inline void map_ternary(char** data, const int64_t* strides, int64_t n, F f) {
-  constexpr int64_t size = sizeof(E);
-  bool is_dense =
-      strides[0] == size && strides[1] == size && strides[2] == size && strides[3] == size;
-  if constexpr (!is_floating_v<E>) {
-    E* y = reinterpret_cast<E*>(data[0]);
-    const E *a = reinterpret_cast<const E*>(data[1]), *b = reinterpret_cast<const E*>(data[2]),
-            *c = reinterpret_cast<const E*>(data[3]);
-    if (is_dense) {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i], c[i]);
-      return;
-    }
-    for (int64_t i = 0; i < n; ++i)
-      *reinterpret_cast<E*>(data[0] + i * strides[0]) =
-          f(*reinterpret_cast<const E*>(data[1] + i * strides[1]),
-            *reinterpret_cast<const E*>(data[2] + i * strides[2]),
-            *reinterpret_cast<const E*>(data[3] + i * strides[3]));
-  } else {
-    using W = Wide<E>;
-    if (is_dense) {
-      map_vectors(reinterpret_cast<E*>(data[0]), n, f,
-                  Elements<E>{reinterpret_cast<const E*>(data[1])},
-                  Elements<E>{reinterpret_cast<const E*>(data[2])},
-                  Elements<E>{reinterpret_cast<const E*>(data[3])});
-      return;
-    }
-    W a[kBlock], b[kBlock], c[kBlock];
-    for (int64_t begin = 0; begin < n; begin += kBlock) {
-      int64_t m = n - begin < kBlock ? n - begin : kBlock;
-      gather<E>(a, data[1] + begin * strides[1], strides[1], m);
-      gather<E>(b, data[2] + begin * strides[2], strides[2], m);
-      gather<E>(c, data[3] + begin * strides[3], strides[3], m);
-      map_vectors(a, m, f, Elements<W>{a}, Elements<W>{b}, Elements<W>{c});
-      scatter<E>(data[0] + begin * strides[0], strides[0], a, m);
-    }
-  }
-}
-
 // One row of a table: Kernel<T>::loop for every dtype T in Kernel<T>::kinds_, null for the others.
 template <template <class> class Kernel, class T>
 constexpr Loop dtype_entry() {

@@ -164,7 +164,7 @@ def test_comparison_in_place_with_its_own_memory():
     x = facula.arange(4.0).reshape(2, 2)
     with pytest.raises(RuntimeError, match="share some of their elements"):
         x.lt_(x.t())
-    x = facula.arange(1, 4, dtype=facula.uint16)
+    x = facula.tensor([1, 2, 3]).to(facula.uint16)
     assert x.eq_(2).tolist() == [0, 1, 0]
 
 

@@ -106,3 +106,18 @@ def test_numbers_along_lines_count_like_dense_ones(n, dtype):
     assert facula.equal(facula.addcmul(x, row, column, value=2), dense)
     assert facula.equal(facula.addcmul(x, column, row, value=2), dense)
     assert facula.equal(facula.addr(x, column[:, 0], row, alpha=2), dense)
+
+
+@pytest.mark.parametrize("size", [1, 8, 33, 200])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64", "int64"])
+def test_rows_and_columns_give_the_bits_of_their_copies(dtype, size):
+    x = (facula.arange(3.0 * size).reshape(3, size) / 7).to(getattr(facula, dtype))
+    column, row = x[:, :1], x[1]
+    wide = [t.expand(3, size).contiguous() for t in (column, row)]
+    assert facula.equal(facula.addcmul(x, column, row), facula.addcmul(x, *wide))
+    assert facula.equal(facula.addcmul(x, row, column), facula.addcmul(x, *wide[::-1]))
+    assert facula.equal(facula.clamp(x, column, row), facula.clamp(x, *wide))
+    if x.is_floating_point():
+        assert facula.equal(facula.lerp(x, row, column), facula.lerp(x, *wide[::-1]))
+        product = facula.addr(x, x[:, 0], row, alpha=0.3)
+        assert facula.equal(product, facula.addcmul(x, *wide, value=0.3))
