@@ -159,7 +159,7 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         >>> facula.vdot(facula.tensor([1 + 1j, 2]), facula.tensor([1 + 1j, 3]))
         tensor(8.+0.j)
     """
-    result = _core.dot(input.conj(), other)
+    result = _core.dot(_core.conj_physical(input), other)
     return into("vdot", out, named("VdotBackward0", result))
 
 

@@ -206,4 +206,4 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
         raise RuntimeError(
             f"linalg.vecdot: expected floating-point or complex vectors, got {x.dtype}."
         )
-    return into("linalg.vecdot", out, (x.conj() * y).sum(dim, dtype=x.dtype))
+    return into("linalg.vecdot", out, (_core.conj_physical(x) * y).sum(dim, dtype=x.dtype))
