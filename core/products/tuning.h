@@ -140,10 +140,11 @@ constexpr int64_t kWeightVectors = 2;  // where panels have two vectors
 
 constexpr int64_t kMinPairsChannels = 8;           // [order] of the output, in a group
 constexpr int64_t kMinPairsDepth = 16;             // [order] of channels times taps
-constexpr int64_t kPairsNumel = int64_t{1} << 17;  // of the windows of a block: a part of L2
-constexpr int64_t kMinPairsPanels = 2;             // of 48 pixels that meet what is read of w
-constexpr int64_t kMaxPairsPanels = 10;            // that leave enough blocks for the threads
-constexpr int64_t kPairsPixels = 512;              // [order] of a slice of pixels
+constexpr int64_t kPairsNumel = int64_t{1} << 17;  // of the copies under a block: a part of L2
+constexpr int64_t kMinPairsPixels = 96;            // of a block, that meet what is read of w
+constexpr int64_t kPairsPixels = 512;   // [order] of one at most, and of a slice of pixels
+constexpr int64_t kMaxPairsReach = 16;  // of taps that share copies
+constexpr int64_t kPlanesAhead = 4;     // channels after which a line that is asked for is there
 
 // ---- convolutions as products with columns (conv_columns.cc)
 
