@@ -200,6 +200,11 @@ void copy_weights(const WindowSum<BFloat16>& s, const BFloat16* w, uint32_t* to)
     return (a.index * s.kernel[1] + b.index) * s.kernel[2] + c.index;
   };
   bool has_all_taps = s.n_taps() == ConvShape::product(s.kernel);
+  if (s.n_taps() == 1 && s.w_channel == 1) {
+    to[copies.n_words - 1] = 0;
+    std::memcpy(to, w, static_cast<size_t>(s.n_channels) * sizeof(*w));
+    return;
+  }
   for (int64_t i = 0; i < copies.n_pairs; ++i, w += 2 * s.w_channel) {
     if (has_all_taps) {
       for (int64_t tap = 0; tap < s.n_taps(); tap += kLanes) {
@@ -348,38 +353,51 @@ std::vector<Run> runs_of(const Pixels& pixels, int64_t first, int64_t n, int64_t
   return runs;
 }
 
+// Not inlined: its loop would take the registers of the others.
+[[gnu::noinline]] void store_apart(const std::vector<Run>& runs, int64_t step, __m256i numbers,
+                                   BFloat16* y) {
+  alignas(32) uint16_t bits[kLanes];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(bits), numbers);
+  for (const Run& run : runs)
+    for (uint32_t left = run.mask; left != 0; left &= left - 1) {
+      int i = __builtin_ctz(left);
+      std::memcpy(y + run.to + i * step, bits + i, sizeof(bits[i]));
+    }
+}
+
 void store_runs(const std::vector<Run>& runs, int64_t step, __m256i numbers, BFloat16* y) {
+  if (step > 2) return store_apart(runs, step, numbers, y);
   for (const Run& run : runs) {
+    auto mask = static_cast<__mmask16>(run.mask);
     if (step == 1) {
-      _mm256_mask_storeu_epi16(y + run.to, static_cast<__mmask16>(run.mask), numbers);
-    } else if (step == 2) {
-      __m512i signs = _mm512_maskz_set1_epi32(static_cast<__mmask16>(run.mask), 0x8000);
-      _mm512_mask_storeu_epi16(y + run.to, _mm512_movepi16_mask(signs), widen(numbers));
+      _mm256_mask_storeu_epi16(y + run.to, mask, numbers);
     } else {
-      alignas(32) uint16_t bits[kLanes];
-      _mm256_store_si256(reinterpret_cast<__m256i*>(bits), numbers);
-      for (int64_t i = 0; i < kLanes; ++i)
-        if (run.mask >> i & 1) std::memcpy(y + run.to + i * step, bits + i, sizeof(bits[i]));
+      __mmask32 evens = _mm512_movepi16_mask(_mm512_maskz_set1_epi32(mask, 0x8000));
+      _mm512_mask_storeu_epi16(y + run.to, evens, widen(numbers));
     }
   }
 }
 
 // Sums of up to kLanes pixels, of which a line has those of n_rows rows of the result.
-void store_pixels(const WindowSum<BFloat16>& s, int64_t group, int64_t first_row, int64_t n_rows,
-                  const std::vector<Run>& runs, const float* sums, int64_t ld) {
+FACULA_PAIRS void store_pixels(const WindowSum<BFloat16>& s, int64_t group, int64_t first_row,
+                               int64_t n_rows, const std::vector<Run>& runs, const float* sums,
+                               int64_t ld) {
   for (int64_t j = 0; j < n_rows; j += kLanes) {
     Vec<float> square[kLanes];
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) square[i] = Vec<float>::load(sums + i * ld + j);
     transpose(square);
-    for (int64_t i = 0; i < std::min(kLanes, n_rows - j); ++i) {
-      int64_t row = group * s.n_rows + first_row + j + i;
-      Vec<float> sum = square[i];
-      if (s.bias) sum += Vec<float>(static_cast<float>(s.bias[row]));
-      alignas(32) BFloat16 rounded[kLanes];
-      sum.store(rounded);
-      __m256i numbers = _mm256_load_si256(reinterpret_cast<const __m256i*>(rounded));
-      store_runs(runs, s.y_step[2], numbers, s.y + row * s.y_plane());
+    int64_t row = group * s.n_rows + first_row + j, plane = s.y_plane(), step = s.y_step[2];
+    BFloat16* y = s.y + row * plane;
+    for (int64_t i = 0; i < std::min(kLanes, n_rows - j); ++i, y += plane) {
+      // Sums have no denormals, which the conversion would lose. A bias may be one.
+      __m256i numbers = (__m256i)_mm512_cvtneps_pbh(square[i].v);
+      if (s.bias) {
+        alignas(32) BFloat16 rounded[kLanes];
+        (square[i] + Vec<float>(static_cast<float>(s.bias[row + i]))).store(rounded);
+        numbers = _mm256_load_si256(reinterpret_cast<const __m256i*>(rounded));
+      }
+      store_runs(runs, step, numbers, y);
     }
   }
 }

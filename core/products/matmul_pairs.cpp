@@ -48,16 +48,20 @@ struct StoreTile {
     // Sums have no denormals, which the conversion would lose.
     if constexpr (std::is_same_v<Out, BFloat16>) {
       if (x.alpha == 1 && x.beta == 0) {
-#pragma GCC unroll 12
-        for (size_t i = 0; i < kTileRows; ++i)
+        __mmask16 masks[kVectors];
 #pragma GCC unroll 8
-          for (size_t j = 0; j < kVectors; ++j) {
-            int64_t at = col + static_cast<int64_t>(j) * kLanes;
-            auto n = static_cast<uint32_t>(std::min(kLanes, x.n - at));
-            _mm256_mask_storeu_epi16(c + (row + static_cast<int64_t>(i)) * x.ldc + at,
-                                     static_cast<__mmask16>((1u << n) - 1),
+        for (size_t j = 0; j < kVectors; ++j) {
+          int64_t n = std::min(kLanes, x.n - col - static_cast<int64_t>(j) * kLanes);
+          masks[j] = static_cast<__mmask16>((1u << n) - 1);
+        }
+        BFloat16* to = c + row * x.ldc + col;
+        int64_t ldc = x.ldc;
+#pragma GCC unroll 12
+        for (size_t i = 0; i < kTileRows; ++i, to += ldc)
+#pragma GCC unroll 8
+          for (size_t j = 0; j < kVectors; ++j)
+            _mm256_mask_storeu_epi16(to + j * kLanes, masks[j],
                                      (__m256i)_mm512_cvtneps_pbh(sums[i][j]));
-          }
         return;
       }
     }
