@@ -266,7 +266,15 @@ std::vector<WordLine> lines_of_taps(const Copies& copies, int64_t n_rows) {
   auto add = [&](int64_t set, const Spatial& tap, int64_t n_words, int64_t word_step) {
     int64_t at = set * set_numel + copies.copy(tap) * copy_numel + copies.place(1, tap[1]) * width +
                  copies.place(2, tap[2]);
-    if (n_words > 0) lines.push_back({at * 4, n_words, word_step * 4, false});
+    if (n_words == 0) return;
+    // Single words go on as one line, where they are evenly apart.
+    if (n_words == 1 && !lines.empty()) {
+      WordLine& last = lines.back();
+      int64_t step = at * 4 - last.offset_bytes - (last.n_words - 1) * last.word_bytes;
+      if (last.n_words == 1) last.word_bytes = step;
+      if (last.word_bytes == step) return void(++last.n_words);
+    }
+    lines.push_back({at * 4, n_words, word_step * 4, false});
   };
   auto for_each_line = [&](auto f) {
     for (int64_t a = 0; a < s.taps[0].n; ++a)

@@ -10,6 +10,7 @@
 #include "cpu/transpose.h"
 #include "products/matmul_kernels.h"
 #include "products/tile.h"
+#include "products/tuning.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -79,6 +80,8 @@ void pack_words(const MatrixView<BFloat16>& x, int64_t first, int64_t width, int
     const BFloat16* row = x.data + p * x.row_stride + first;
     for (int64_t j = 0; j < padded; j += kLanes) {
       int64_t n = std::clamp<int64_t>(width - j, 0, kLanes);
+      for (int64_t ahead : {tuning::kRowsAhead, tuning::kRowsAhead + 1})
+        __builtin_prefetch(row + ahead * x.row_stride + j);
       __m512i low = widen(load_halves(row + j, n));
       __m512i high = p + 1 < k ? widen(load_halves(row + x.row_stride + j, n)) : __m512i{};
       _mm512_storeu_si512(to + j, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));

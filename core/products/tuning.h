@@ -67,6 +67,7 @@ constexpr int64_t kMinPairCols = 16;     // [order] of C, from which bfloat16 go
 constexpr int64_t kMinDot = 32;          // [order] terms of rows that are multiplied where they lie
 constexpr int64_t kTurnedNumel = 32768;  // of columns that are turned into rows at once, for L2
 constexpr int64_t kPairRows = 64;        // of C in a task of such a product
+constexpr int64_t kRowsAhead = 16;       // after which one that is asked for is there to be packed
 constexpr int64_t kPackedRows = 24;      // panels of A
 constexpr int64_t kPackedCols = 4;       // or of B that a thread packs
 constexpr int64_t kIntegerDepth = 128;   // of a panel of integers, widened to words: L1 holds it
