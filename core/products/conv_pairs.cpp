@@ -1,15 +1,17 @@
 // Note [Convolution in pairs]
-// Convolutions of bfloat16 are products in pairs (matmul_pairs.cpp) with windows that are packed
-// from the images, a block of pixels at a time. A sum is added up in floats along all channels and
-// taps, so that a pixel has the same bits in any block, and is rounded once. The gradient of the
-// weight sums along the pixels: its blocks are added up in floats, in their order.
-#include <array>
+// Convolutions of bfloat16 add up products of pairs (pairs_tile.h) whose first factors are read
+// from copies of the images' lines: no windows are written. Rows of a tile are pixels, and its
+// lanes are rows of the result. A word has the numbers of two neighbouring channels in a pixel; of
+// a channel that is left over, those that two taps meet. A sum is added up in floats along all
+// channels and taps, so that a pixel has the same bits in any block, and is rounded once. The
+// gradient of the weight sums along the pixels, of which words have two neighbours: rows of a tile
+// are channels and taps. Its blocks are added up in floats, in their order.
 #include <vector>
 
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "products/conv_kernels.h"
-#include "products/matmul_pairs.h"
+#include "products/pairs_tile.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -18,16 +20,7 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kLanes = kVector<float>;
 constexpr int64_t kHalves = 2 * kLanes;  // in a vector
-
-// Up to a vector of a row of windows: numbers of a line of the image, of which those whose bit is
-// set are inside.
-struct Piece {
-  int64_t from;
-  uint64_t mask;
-  int64_t column;
-};
 
 uint64_t bits_between(int64_t first, int64_t last) {
   auto below = [](int64_t n) {
@@ -36,260 +29,555 @@ uint64_t bits_between(int64_t first, int64_t last) {
   return below(last) & ~below(first);
 }
 
-// Of the windows of one channel over the columns [begin, end), tap by tap, up to `most` pixels each
-// and just one where steps are longer than two. Pixels of all images are columns.
-std::vector<Piece> pieces_of(const WindowShape& s, int64_t begin, int64_t end, int64_t most) {
-  struct Chunk {
-    int64_t column, n, d, h, w;
-    int64_t from;  // the pixel's place in the images
-  };
-  std::vector<Chunk> chunks;
-  int64_t step = s.x_step[2], image_stride = s.groups * s.n_channels * s.x_plane();
-  if (step > 2) most = 1;
-  for_each_run(s, begin, end, [&](int64_t column, int64_t n, int64_t image, const Spatial& at) {
-    int64_t d = at[0] * s.x_step[0], h = at[1] * s.x_step[1], w = at[2] * step;
-    int64_t from = image * image_stride + (d * s.x_sizes[1] + h) * s.x_sizes[2] + w;
-    for (int64_t i = 0; i < n; i += most)
-      chunks.push_back({column + i, std::min(most, n - i), d, h, w + i * step, from + i * step});
-  });
-  std::vector<Piece> pieces(chunks.size() * static_cast<size_t>(s.n_taps()));
-  Piece* to = pieces.data();
-  for (Tap a : s.taps[0]) {
-    for (Tap b : s.taps[1]) {
-      for (Tap c : s.taps[2]) {
-        for (const Chunk& chunk : chunks) {
-          int64_t d = chunk.d + a.shift, h = chunk.h + b.shift, w = chunk.w + c.shift;
-          bool is_inside = d >= 0 && d < s.x_sizes[0] && h >= 0 && h < s.x_sizes[1];
-          int64_t last = std::min(s.x_sizes[2] - w, (chunk.n - 1) * std::min<int64_t>(step, 2) + 1);
-          uint64_t mask = is_inside ? bits_between(-w, last) : 0;
-          int64_t from = 0;
-          if (mask) from = chunk.from + (a.shift * s.x_sizes[1] + b.shift) * s.x_sizes[2] + c.shift;
-          *to++ = {from, mask, chunk.column};
-        }
-      }
+// ---- copies of lines
+
+// How lines under a grid are copied. Taps of a dimension share copies unless they are far apart.
+struct Copies {
+  const WindowShape& s;
+  std::array<bool, 3> is_shared;
+  Spatial n, reach;
+  int64_t n_cuts, pixels;  // of a line of the grid
+
+  explicit Copies(const WindowShape& s) : s(s) {
+    for (size_t d = 0; d < 3; ++d) {
+      is_shared[d] = d > 0 && s.taps[d].reach() <= tuning::kMaxPairsReach;
+      n[d] = is_shared[d] ? 1 : s.taps[d].n, reach[d] = is_shared[d] ? s.taps[d].reach() : 0;
+    }
+    n_cuts = ceil_div(s.grid[2], std::max<int64_t>(1, tuning::kPairsPixels / s.x_step[2]));
+    pixels = ceil_div(s.grid[2], n_cuts);
+  }
+  int64_t n_units() const { return s.n_batch * s.n_pixels() / s.grid[2] * n_cuts; }
+  int64_t width() const { return (pixels - 1) * s.x_step[2] + reach[2] + 1; }
+  // Which copy a tap reads, of how far the first number is from a pixel, and where the tap's is.
+  int64_t copy(const Spatial& tap) const {
+    int64_t i = 0;
+    for (size_t d = 0; d < 3; ++d) i = i * n[d] + (is_shared[d] ? 0 : tap[d]);
+    return i;
+  }
+  int64_t first(size_t d, int64_t tap) const {
+    return is_shared[d] ? s.taps[d].low() : s.taps[d][tap].shift;
+  }
+  int64_t place(size_t d, int64_t tap) const { return s.taps[d][tap].shift - first(d, tap); }
+};
+
+// Neighbouring lines of the grid of an image, or a part of one, and the lines under it.
+struct Band {
+  int64_t image, d, h, w;
+  int64_t n_lines, n_pixels;
+  int64_t first_row, n_rows;
+};
+
+// A line of a channel of the images, or null, and the number of it that is copied first.
+struct CopiedLine {
+  int64_t from, first;
+  bool is_inside;
+};
+
+// Lines of the grids of all images, or parts of such.
+struct Block {
+  std::vector<Band> bands;
+  std::vector<CopiedLine> copied;
+  int64_t n_rows = 0, n_pixels = 0;
+
+  Block(const Copies& copies, int64_t begin, int64_t end) {
+    const WindowShape& s = copies.s;
+    bool is_joined = copies.n_cuts == 1 && s.x_step[1] <= copies.reach[1] + 1;
+    for (int64_t unit = begin, n = 1; unit < end; unit += n) {
+      int64_t w = unit % copies.n_cuts * copies.pixels, line = unit / copies.n_cuts;
+      int64_t h = line % s.grid[1], plane = line / s.grid[1];
+      n = is_joined ? std::min(s.grid[1] - h, end - unit) : 1;
+      Band band{plane / s.grid[0], plane % s.grid[0], h, w, n, 0, n_rows, 0};
+      band.n_pixels = std::min(copies.pixels, s.grid[2] - w);
+      band.n_rows = (n - 1) * s.x_step[1] + copies.reach[1] + 1;
+      n_rows += band.n_rows, n_pixels += n * band.n_pixels;
+      bands.push_back(band);
+    }
+    for (int64_t a = 0; a < copies.n[0]; ++a)
+      for (int64_t b = 0; b < copies.n[1]; ++b)
+        for (int64_t c = 0; c < copies.n[2]; ++c)
+          for (const Band& band : bands) add_lines(copies, band, {a, b, c});
+  }
+
+ private:
+  void add_lines(const Copies& copies, const Band& band, const Spatial& tap) {
+    const WindowShape& s = copies.s;
+    int64_t d = band.d * s.x_step[0] + copies.first(0, tap[0]);
+    int64_t w = band.w * s.x_step[2] + copies.first(2, tap[2]);
+    int64_t image = band.image * s.groups * s.n_channels * s.x_plane();
+    for (int64_t i = 0; i < band.n_rows; ++i) {
+      int64_t h = band.h * s.x_step[1] + copies.first(1, tap[1]) + i;
+      bool is_inside = d >= 0 && d < s.x_sizes[0] && h >= 0 && h < s.x_sizes[1];
+      copied.push_back({image + (d * s.x_sizes[1] + h) * s.x_sizes[2], w, is_inside});
     }
   }
-  return pieces;
+};
+
+// A vector from the number `at` of a line on; what is outside is 0.
+__m512i load_inside(const BFloat16* line, int64_t at, int64_t size) {
+  uint64_t mask = bits_between(-at, size - at);
+  return mask ? _mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask), line + at) : __m512i{};
 }
 
-__m512i load_halves(const BFloat16* from, uint64_t mask) {
-  return _mm512_maskz_loadu_epi16(static_cast<__mmask32>(mask), from);
+// Every vector is stored as a whole: what is too much of it is overwritten by the next line.
+void copy_words(const WindowShape& s, const Block& block, const BFloat16* low, const BFloat16* high,
+                int64_t high_shift, int64_t width, uint32_t* to) {
+  auto words = [&](const BFloat16* x, const CopiedLine& line, int64_t at) {
+    __builtin_prefetch(x + line.from + at + tuning::kPlanesAhead * s.x_plane());
+    return widen(_mm512_castsi512_si256(load_inside(x + line.from, at, s.x_sizes[2])));
+  };
+  for (const CopiedLine& line : block.copied) {
+    for (int64_t j = 0; j < width; j += kLanes) {
+      __m512i word{};
+      if (line.is_inside) {
+        word = words(low, line, line.first + j);
+        if (high) {
+          __m512i upper = words(high, line, line.first + j + high_shift);
+          word = _mm512_or_si512(word, _mm512_slli_epi32(upper, 16));
+        }
+      }
+      _mm512_storeu_si512(to + j, word);
+    }
+    to += width;
+  }
 }
 
-__m512i even_halves(const BFloat16* from, uint64_t mask) {
+// Numbers `step` apart, of one residue after the other. Stored as above.
+void copy_residues(const WindowShape& s, const Block& block, const BFloat16* x, int64_t n_residues,
+                   int64_t width, BFloat16* to) {
   alignas(64) static constexpr auto evens = [] {
     std::array<uint16_t, kHalves> at{};
     for (size_t i = 0; i < kHalves; ++i) at[i] = static_cast<uint16_t>(2 * i);
     return at;
   }();
-  return _mm512_permutex2var_epi16(load_halves(from, mask), _mm512_load_si512(evens.data()),
-                                   load_halves(from + kHalves, mask >> kHalves));
-}
-
-// Rows of windows, n_channels times taps, `width` apart. Every piece is stored as a full vector:
-// what is too much of it is overwritten by the next one.
-void copy_windows(const WindowSum<BFloat16>& s, const std::vector<Piece>& pieces, int64_t group,
-                  int64_t channel, int64_t n_channels, int64_t width, BFloat16* to) {
-  size_t per_tap = pieces.size() / static_cast<size_t>(s.n_taps());
-  int64_t step = s.x_step[2];
-  for (int64_t c = 0; c < n_channels; ++c) {
-    const BFloat16* x = s.x + (group * s.n_channels + channel + c) * s.x_plane();
-    const Piece* piece = pieces.data();
-    for (int64_t tap = 0; tap < s.n_taps(); ++tap, to += width) {
-      for (size_t i = 0; i < per_tap; ++i, ++piece) {
-        const BFloat16* from = x + piece->from;
-        __m512i* place = reinterpret_cast<__m512i*>(to + piece->column);
-        if (step == 2) {
-          _mm512_storeu_si512(place, even_halves(from, piece->mask));
-        } else {  // longer steps have pieces of one number
-          _mm512_storeu_si512(place, load_halves(from, piece->mask));
-        }
+  int64_t step = s.x_step[2], size = s.x_sizes[2];
+  for (const CopiedLine& line : block.copied) {
+    for (int64_t residue = 0; residue < n_residues; ++residue, to += width) {
+      const BFloat16* from = x + line.from;
+      int64_t first = line.first + residue;
+      if (!line.is_inside || step > 2) std::fill(to, to + width, BFloat16(0));
+      if (!line.is_inside) continue;
+      if (step > 2) {
+        for (int64_t j = 0; j < width; ++j, first += step)
+          if (first >= 0 && first < size) to[j] = from[first];
+        continue;
+      }
+      for (int64_t j = 0; j < width; j += kHalves) {
+        int64_t at = first + j * step;
+        __builtin_prefetch(from + at + tuning::kPlanesAhead * s.x_plane());
+        __m512i numbers = load_inside(from, at, size);
+        if (step == 2)
+          numbers = _mm512_permutex2var_epi16(numbers, _mm512_load_si512(evens.data()),
+                                              load_inside(from, at + kHalves, size));
+        _mm512_storeu_si512(to + j, numbers);
       }
     }
   }
 }
 
-// One panel of windows as words: lines of `width`, for each pair of rows. Stored as above.
-template <int kStep>
-void pack_windows(const WindowSum<BFloat16>& s, int64_t group, const std::vector<Piece>& pieces,
-                  int64_t width, uint32_t* to) {
-  size_t n_taps = static_cast<size_t>(s.n_taps()), per_tap = pieces.size() / n_taps, next_tap = 0;
-  const BFloat16* next_x = s.x + group * s.n_channels * s.x_plane();
-  auto words = [](const BFloat16* x, const Piece& piece) FACULA_INLINE {
-    // Of every second number, those between come to lie in the other halves of the words.
-    if constexpr (kStep == 2) return load_halves(x + piece.from, piece.mask);
-    auto mask = static_cast<__mmask16>(piece.mask);
-    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, x + piece.from));
+// ---- sums over windows
+
+// Copies of words: one for two channels each, and of a channel that is left over one for two taps
+// each and one for the last tap.
+struct WordCopies {
+  int64_t n_pairs, n_tap_pairs, n_single, n_words;
+
+  explicit WordCopies(const WindowShape& s) {
+    int64_t left_over = s.n_channels % 2, n_columns = s.taps[2].n;
+    n_pairs = s.n_channels / 2, n_tap_pairs = left_over * (n_columns / 2);
+    n_single = left_over * (n_columns % 2);
+    n_words = (n_pairs * n_columns + n_tap_pairs + n_single) * s.taps[0].n * s.taps[1].n;
+  }
+  int64_t n_copies() const { return n_pairs + (n_tap_pairs > 0) + n_single; }
+};
+
+// The weights of a row of the result, in the order in which words are met.
+void copy_weights(const WindowSum<BFloat16>& s, const BFloat16* w, uint32_t* to) {
+  WordCopies copies(s);
+  auto word = [](BFloat16 low, BFloat16 high) {
+    return static_cast<uint32_t>(low.bits) | static_cast<uint32_t>(high.bits) << 16;
   };
-  int64_t n_rows = s.n_channels * s.n_taps();
-  for (int64_t row = 0; row < n_rows; row += 2, to += width) {
-    const BFloat16* x[2];
-    const Piece* from[2];
-    for (int i = 0; i < 2; ++i) {
-      x[i] = next_x, from[i] = pieces.data() + next_tap * per_tap;
-      if (++next_tap == n_taps) next_tap = 0, next_x += s.x_plane();
+  auto tap_of = [&](Tap a, Tap b, Tap c) {
+    return (a.index * s.kernel[1] + b.index) * s.kernel[2] + c.index;
+  };
+  bool has_all_taps = s.n_taps() == ConvShape::product(s.kernel);
+  if (s.n_taps() == 1 && s.w_channel == 1) {
+    to[copies.n_words - 1] = 0;
+    std::memcpy(to, w, static_cast<size_t>(s.n_channels) * sizeof(*w));
+    return;
+  }
+  for (int64_t i = 0; i < copies.n_pairs; ++i, w += 2 * s.w_channel) {
+    if (has_all_taps) {
+      for (int64_t tap = 0; tap < s.n_taps(); tap += kLanes) {
+        int64_t n = std::min(kLanes, s.n_taps() - tap);
+        __m512i low = widen(load_halves(w + tap, n));
+        __m512i high = widen(load_halves(w + s.w_channel + tap, n));
+        _mm512_storeu_si512(to + tap, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+      }
+      to += s.n_taps();
+      continue;
     }
-    bool is_pair = row + 1 < n_rows;
-    for (size_t i = 0; i < per_tap; ++i) {
-      __m512i low = words(x[0], from[0][i]);
-      __m512i high = is_pair ? words(x[1], from[1][i]) : __m512i{};
-      if constexpr (kStep == 2) low = _mm512_and_si512(low, _mm512_set1_epi32(0xFFFF));
-      _mm512_storeu_si512(to + from[0][i].column,
-                          _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    for (Tap a : s.taps[0])
+      for (Tap b : s.taps[1])
+        for (Tap c : s.taps[2]) {
+          int64_t tap = tap_of(a, b, c);
+          *to++ = word(w[tap], w[s.w_channel + tap]);
+        }
+  }
+  for (Tap a : s.taps[0])
+    for (Tap b : s.taps[1]) {
+      for (int64_t c = 0; c < copies.n_tap_pairs; ++c)
+        *to++ = word(w[tap_of(a, b, s.taps[2][2 * c])], w[tap_of(a, b, s.taps[2][2 * c + 1])]);
+      if (copies.n_single) *to++ = word(w[tap_of(a, b, s.taps[2][s.taps[2].n - 1])], BFloat16(0));
+    }
+}
+
+int64_t packed_numel(const WindowShape& s) {
+  return s.groups * Panels{s.n_rows}.n_vectors * kLanes * WordCopies(s).n_words * 2;
+}
+
+// Panels of rows of the result, for one group after the other.
+void pack_weights(const WindowSum<BFloat16>& s, BFloat16* to) {
+  Panels panels{s.n_rows};
+  int64_t n_words = WordCopies(s).n_words;
+  int64_t per_task = ceil_div(tuning::kFillGrain, kColVectors * kLanes * n_words);
+  parallel_for(s.groups * panels.n, per_task, [&](int64_t begin, int64_t end) {
+    Scratch<uint32_t> rows(kColVectors * kLanes * n_words + kLanes);
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t group = i / panels.n, first = panels.begin(i % panels.n);
+      int64_t width = panels.width(i % panels.n);
+      for (int64_t row = 0; row < width; ++row)
+        copy_weights(s, s.w_group(group) + (first + row) * s.w_row, rows.data() + row * n_words);
+      auto* halves = reinterpret_cast<const BFloat16*>(rows.data());
+      int64_t at = (group * panels.n_vectors * kLanes + first) * n_words;
+      turn_words({halves, 1, 2 * n_words}, 0, width, panels.vectors(i % panels.n) * kLanes,
+                 2 * n_words, reinterpret_cast<uint32_t*>(to) + at);
+    }
+  });
+}
+
+// The words that a pixel meets, from where the first copy has the pixel.
+std::vector<WordLine> lines_of_taps(const Copies& copies, int64_t n_rows) {
+  const WindowShape& s = copies.s;
+  WordCopies words(s);
+  int64_t width = copies.width(), copy_numel = n_rows * width;
+  int64_t set_numel = ConvShape::product(copies.n) * copy_numel, last = s.taps[2].n - 1;
+  int64_t step = copies.is_shared[2] ? s.taps[2].step.shift : copy_numel;
+  std::vector<WordLine> lines;
+  auto add = [&](int64_t set, const Spatial& tap, int64_t n_words, int64_t word_step) {
+    int64_t at = set * set_numel + copies.copy(tap) * copy_numel + copies.place(1, tap[1]) * width +
+                 copies.place(2, tap[2]);
+    if (n_words == 0) return;
+    // Single words go on as one line, where they are evenly apart.
+    if (n_words == 1 && !lines.empty()) {
+      WordLine& last = lines.back();
+      int64_t step = at * 4 - last.offset_bytes - (last.n_words - 1) * last.word_bytes;
+      if (last.n_words == 1) last.word_bytes = step;
+      if (last.word_bytes == step) return void(++last.n_words);
+    }
+    lines.push_back({at * 4, n_words, word_step * 4, false});
+  };
+  auto for_each_line = [&](auto f) {
+    for (int64_t a = 0; a < s.taps[0].n; ++a)
+      for (int64_t b = 0; b < s.taps[1].n; ++b) f(a, b);
+  };
+  for (int64_t i = 0; i < words.n_pairs; ++i)
+    for_each_line([&](int64_t a, int64_t b) { add(i, {a, b, 0}, last + 1, step); });
+  for_each_line([&](int64_t a, int64_t b) {
+    add(words.n_pairs, {a, b, 0}, words.n_tap_pairs, 2 * step);
+    add(words.n_copies() - 1, {a, b, last}, words.n_single, 0);
+  });
+  return lines;
+}
+
+// Copies of all channels of a group.
+void copy_channels(const WindowSum<BFloat16>& s, const Copies& copies, const Block& block,
+                   int64_t group, uint32_t* to) {
+  WordCopies words(s);
+  int64_t width = copies.width(), numel = static_cast<int64_t>(block.copied.size()) * width;
+  const BFloat16* x = s.x + group * s.n_channels * s.x_plane();
+  for (int64_t i = 0; i < words.n_pairs; ++i, x += 2 * s.x_plane(), to += numel)
+    copy_words(s, block, x, x + s.x_plane(), 0, width, to);
+  if (words.n_tap_pairs > 0) {
+    copy_words(s, block, x, x, s.taps[2].step.shift, width, to);
+    to += numel;
+  }
+  if (words.n_single) copy_words(s, block, x, nullptr, 0, width, to);
+}
+
+// Sums of a tile to lines of floats, or added to them.
+struct StoreSums {
+  float* to;
+  int64_t ld;
+  bool adds;
+
+  template <size_t kTileRows, size_t kVectors>
+  FACULA_FN void operator()(const __m512 (&sums)[kTileRows][kVectors]) const {
+#pragma GCC unroll 12
+    for (size_t i = 0; i < kTileRows; ++i)
+#pragma GCC unroll 8
+      for (size_t j = 0; j < kVectors; ++j) {
+        float* place = to + static_cast<int64_t>(i) * ld + static_cast<int64_t>(j) * kLanes;
+        __m512 old = adds ? _mm512_loadu_ps(place) : __m512{};
+        _mm512_storeu_ps(place, adds ? old + sums[i][j] : sums[i][j]);
+      }
+  }
+};
+
+// The pixels of a block: where the first copy has them, and where a row of the result.
+struct Pixels {
+  std::vector<int64_t> from, to;
+
+  Pixels(const Copies& copies, const Block& block) {
+    const WindowShape& s = copies.s;
+    for (const Band& band : block.bands) {
+      int64_t image = band.image * s.groups * s.n_rows * s.y_plane();
+      int64_t d = band.d * s.y_step[0] + s.y_first[0];
+      for (int64_t i = 0; i < band.n_lines; ++i) {
+        int64_t h = (band.h + i) * s.y_step[1] + s.y_first[1];
+        int64_t row = (band.first_row + i * s.x_step[1]) * copies.width();
+        int64_t line = image + (d * s.y_sizes[1] + h) * s.y_sizes[2] + s.y_first[2];
+        for (int64_t w = 0; w < band.n_pixels; ++w) {
+          from.push_back((row + w * s.x_step[2]) * 4);
+          to.push_back(line + (band.w + w) * s.y_step[2]);
+        }
+      }
+    }
+  }
+};
+
+// Some of a vector's numbers: those with a bit in the mask are neighbours in a row of the result.
+struct Run {
+  int64_t to;  // the place of the first number of the vector, if it were a neighbour too
+  uint32_t mask;
+};
+
+std::vector<Run> runs_of(const Pixels& pixels, int64_t first, int64_t n, int64_t step) {
+  std::vector<Run> runs;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t to = pixels.to[static_cast<size_t>(first + i)] - i * step;
+    if (runs.empty() || runs.back().to != to) runs.push_back({to, 0});
+    runs.back().mask |= 1u << i;
+  }
+  return runs;
+}
+
+// Not inlined: its loop would take the registers of the others.
+[[gnu::noinline]] void store_apart(const std::vector<Run>& runs, int64_t step, __m256i numbers,
+                                   BFloat16* y) {
+  alignas(32) uint16_t bits[kLanes];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(bits), numbers);
+  for (const Run& run : runs)
+    for (uint32_t left = run.mask; left != 0; left &= left - 1) {
+      int i = __builtin_ctz(left);
+      std::memcpy(y + run.to + i * step, bits + i, sizeof(bits[i]));
+    }
+}
+
+void store_runs(const std::vector<Run>& runs, int64_t step, __m256i numbers, BFloat16* y) {
+  if (step > 2) return store_apart(runs, step, numbers, y);
+  for (const Run& run : runs) {
+    auto mask = static_cast<__mmask16>(run.mask);
+    if (step == 1) {
+      _mm256_mask_storeu_epi16(y + run.to, mask, numbers);
+    } else {
+      __mmask32 evens = _mm512_movepi16_mask(_mm512_maskz_set1_epi32(mask, 0x8000));
+      _mm512_mask_storeu_epi16(y + run.to, evens, widen(numbers));
     }
   }
 }
 
-// The weights as rows along channels and taps: in place, or in the copy if these lie otherwise.
-MatrixView<BFloat16> rows_of_weight(const WindowSum<BFloat16>& s, int64_t group,
-                                    Scratch<BFloat16>& copy) {
-  int64_t n_taps = s.n_taps(), k = s.n_channels * n_taps;
-  const BFloat16* w = s.w_group(group);
-  bool has_all_taps = n_taps == ConvShape::product(s.kernel);
-  if (has_all_taps && s.w_channel == n_taps) return {w, s.w_row, 1};
-  parallel_for(s.n_rows, ceil_div(tuning::kFillGrain, k), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      BFloat16* to = copy.data() + row * k;
-      for (int64_t c = 0; c < s.n_channels; ++c) {
-        const BFloat16* from = w + row * s.w_row + c * s.w_channel;
-        if (has_all_taps) {
-          for (int64_t tap = 0; tap < n_taps; tap += kHalves) {
-            auto mask = static_cast<__mmask32>(bits_between(0, n_taps - tap));
-            _mm512_mask_storeu_epi16(to + tap, mask, _mm512_maskz_loadu_epi16(mask, from + tap));
-          }
-          to += n_taps;
-          continue;
-        }
-        for (Tap a : s.taps[0])
-          for (Tap b : s.taps[1])
-            for (Tap tap : s.taps[2])
-              *to++ = from[(a.index * s.kernel[1] + b.index) * s.kernel[2] + tap.index];
+// Sums of up to kLanes pixels, of which a line has those of n_rows rows of the result.
+FACULA_PAIRS void store_pixels(const WindowSum<BFloat16>& s, int64_t group, int64_t first_row,
+                               int64_t n_rows, const std::vector<Run>& runs, const float* sums,
+                               int64_t ld) {
+  for (int64_t j = 0; j < n_rows; j += kLanes) {
+    Vec<float> square[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) square[i] = Vec<float>::load(sums + i * ld + j);
+    transpose(square);
+    int64_t row = group * s.n_rows + first_row + j, plane = s.y_plane(), step = s.y_step[2];
+    BFloat16* y = s.y + row * plane;
+    for (int64_t i = 0; i < std::min(kLanes, n_rows - j); ++i, y += plane) {
+      // Sums have no denormals, which the conversion would lose. A bias may be one.
+      __m256i numbers = (__m256i)_mm512_cvtneps_pbh(square[i].v);
+      if (s.bias) {
+        alignas(32) BFloat16 rounded[kLanes];
+        (square[i] + Vec<float>(static_cast<float>(s.bias[row + i]))).store(rounded);
+        numbers = _mm256_load_si256(reinterpret_cast<const __m256i*>(rounded));
       }
+      store_runs(runs, step, numbers, y);
     }
-  });
-  return {copy.data(), k, 1};
-}
-
-// The results of the columns [begin, end), which are not neighbours in y.
-void store_columns(const WindowSum<BFloat16>& s, int64_t begin, int64_t end, int64_t group,
-                   const BFloat16* from) {
-  for_each_run(s, begin, end, [&](int64_t column, int64_t n, int64_t image, const Spatial& at) {
-    int64_t offset = 0, step = s.y_step[2];
-    for (size_t d = 0; d < 3; ++d)
-      offset = offset * s.y_sizes[d] + at[d] * s.y_step[d] + s.y_first[d];
-    for (int64_t row = 0; row < s.n_rows; ++row) {
-      BFloat16* to = s.y_row(image, group, row) + offset;
-      const BFloat16* values = from + row * (end - begin) + column;
-      if (step == 1) {
-        std::copy(values, values + n, to);
-      } else {
-        for (int64_t i = 0; i < n; ++i) to[i * step] = values[i];
-      }
-    }
-  });
+  }
 }
 
 void sum_windows(const WindowSum<BFloat16>& s) {
-  int64_t k = s.n_channels * s.n_taps(), n_pixels = s.n_pixels(), n_columns = s.n_batch * n_pixels;
-  int64_t n_pairs = ceil_div(k, int64_t{2});
-  int64_t n_panels = std::clamp(tuning::kPairsNumel / k / kPairCols, tuning::kMinPairsPanels,
-                                tuning::kMaxPairsPanels);
-  int64_t block = n_panels * kPairCols;
-  int64_t n_blocks = ceil_div(n_columns, block);
-  Scratch<BFloat16> copy(s.n_rows * k);
-  auto pack = s.x_step[2] == 2 ? pack_windows<2> : pack_windows<1>;
-  for (int64_t group = 0; group < s.groups; ++group) {
-    MatrixView<BFloat16> w = rows_of_weight(s, group, copy);
-    parallel_for(n_blocks, 1, [&](int64_t first, int64_t last) {
-      Scratch<uint32_t> windows(n_pairs * block + kLanes);
-      Scratch<BFloat16> sums(s.n_rows * block);
-      for (int64_t i = first; i < last; ++i) {
-        int64_t begin = i * block, end = std::min(begin + block, n_columns), n = end - begin;
-        for (int64_t col = 0; col < n; col += kPairCols) {
-          int64_t n_cols = std::min(kPairCols, n - col), width = ceil_div(n_cols, kLanes) * kLanes;
-          auto pieces = pieces_of(s, begin + col, begin + col + n_cols, kLanes);
-          pack(s, group, pieces, width, windows.data() + col * n_pairs);
+  Copies copies(s);
+  WordCopies words(s);
+  Panels panels{s.n_rows};
+  int64_t n_copies = words.n_copies() * ConvShape::product(copies.n), width = copies.width();
+  int64_t line_numel = n_copies * std::min(s.x_step[1], copies.reach[1] + 1) * width;
+  int64_t n_units = copies.n_units();
+  int64_t most =
+      std::clamp(tuning::kPairsNumel / line_numel, ceil_div(tuning::kMinPairsPixels, copies.pixels),
+                 ceil_div(tuning::kPairsPixels, copies.pixels));
+  int64_t n_blocks =
+      std::clamp(ceil_div(n_units, most), std::min(n_units, tuning::kMinTasks / 2), n_units);
+  parallel_for(s.groups * n_blocks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t task = first; task < last; ++task) {
+      int64_t group = task / n_blocks, i = task % n_blocks;
+      Block block(copies, n_units * i / n_blocks, n_units * (i + 1) / n_blocks);
+      Pixels pixels(copies, block);
+      std::vector<WordLine> lines = lines_of_taps(copies, block.n_rows);
+      Scratch<uint32_t> copied(n_copies * block.n_rows * width + kLanes);
+      copy_channels(s, copies, block, group, copied.data());
+      auto place_of = [&](int64_t pixel) {
+        return reinterpret_cast<const char*>(copied.data()) +
+               pixels.from[static_cast<size_t>(pixel)];
+      };
+      constexpr int64_t kPixels = 3 * kLanes, kWidth = kColVectors * kLanes;
+      alignas(64) float sums[kPixels * kWidth];
+      for (int64_t panel = 0; panel < panels.n; ++panel) {
+        int64_t row = panels.begin(panel), n_vectors = panels.vectors(panel);
+        auto* w = reinterpret_cast<const uint32_t*>(s.packed_w) +
+                  (group * panels.n_vectors * kLanes + row) * words.n_words;
+        for (int64_t begin = 0; begin < block.n_pixels; begin += kPixels) {
+          int64_t end = std::min(begin + kPixels, block.n_pixels);
+          auto store_at = [&](int64_t pixel) {
+            return StoreSums{sums + (pixel - begin) * kWidth, kWidth, false};
+          };
+          multiply_rows(begin, end, n_vectors, lines.data(), static_cast<int64_t>(lines.size()), w,
+                        place_of, store_at);
+          for (int64_t p = begin; p < end; p += kLanes)
+            store_pixels(s, group, row, panels.width(panel),
+                         runs_of(pixels, p, std::min(kLanes, end - p), s.y_step[2]),
+                         sums + (p - begin) * kWidth, kWidth);
         }
-        int64_t image = begin / n_pixels;
-        bool is_together = s.is_dense() && (end - 1) / n_pixels == image;
-        BFloat16* to = sums.data();
-        if (is_together) to = s.y_row(image, group, 0) + begin % n_pixels;
-        int64_t ld = is_together ? n_pixels : n;
-        for (int64_t row = 0; s.bias && row < s.n_rows; ++row)
-          std::fill(to + row * ld, to + row * ld + n, s.bias[group * s.n_rows + row]);
-        multiply_packed_pairs({s.n_rows, n, k, 1, w, {}, s.bias ? 1.0f : 0.0f, to, nullptr, ld},
-                              windows.data());
-        if (!is_together) store_columns(s, begin, end, group, to);
       }
-    });
-  }
+    }
+  });
 }
 
-// y of the pixels [begin, end) of all images, channel by channel.
-void copy_outputs(const ConvShape& s, const BFloat16* y, int64_t group, int64_t begin, int64_t end,
-                  BFloat16* to) {
-  int64_t plane = s.out_pixels();
-  for (int64_t o = 0; o < s.out_channels; ++o) {
-    for (int64_t q = begin; q < end;) {
-      int64_t n = std::min(plane - q % plane, end - q), image = q / plane * s.groups + group;
-      const BFloat16* from = y + (image * s.out_channels + o) * plane + q % plane;
-      to = std::copy(from, from + n, to);
-      q += n;
+// ---- the gradient of the weight
+
+// y of a block, as lines of words along pixels for panels of channels. Returns these as lines of x.
+std::vector<WordLine> pack_outputs(const WindowShape& s, const Block& block, const BFloat16* y,
+                                   int64_t row_bytes, const Panels& panels, int64_t n_words,
+                                   uint32_t* to) {
+  std::vector<WordLine> lines;
+  int64_t done = 0;
+  for (const Band& band : block.bands) {
+    int64_t line = (band.d * s.grid[1] + band.h) * s.grid[2] + band.w, plane = s.n_pixels();
+    const BFloat16* from = y + band.image * s.groups * s.n_rows * plane + line;
+    // No pair has numbers of two lines, unless these are cut into pairs.
+    int64_t k = band.n_pixels * (band.n_pixels % 2 == 0 ? band.n_lines : 1);
+    for (int64_t p = 0; p < band.n_lines * band.n_pixels; p += k) {
+      for (int64_t panel = 0; panel < panels.n; ++panel)
+        pack_words({from + p, 1, plane}, panels.begin(panel), panels.width(panel),
+                   panels.vectors(panel) * kLanes, k,
+                   to + panels.begin(panel) * n_words + done * panels.vectors(panel) * kLanes);
+      done += ceil_div(k, int64_t{2});
     }
+    for (int64_t i = 0; i < band.n_lines; ++i)
+      lines.push_back({(band.first_row + i * s.x_step[1]) * row_bytes, band.n_pixels / 2, 4,
+                       band.n_pixels % 2 != 0});
   }
+  return lines;
+}
+
+// w, of sums that have lines of out_channels, for each part of the pixels.
+void add_parts(const ConvShape& s, const float* sums, int64_t n_parts, int64_t ld, BFloat16* w) {
+  int64_t n_rows = s.weight_row(), n_squares = ceil_div(s.out_channels, kLanes);
+  int64_t part_numel = s.groups * n_rows * ld;
+  int64_t per_task = ceil_div(tuning::kCopyGrain, n_parts * n_rows * kLanes);
+  parallel_for(s.groups * n_squares, per_task, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t group = task / n_squares, first = task % n_squares * kLanes;
+      BFloat16* to = w + (group * s.out_channels + first) * n_rows;
+      for (int64_t row = 0; row < n_rows; row += kLanes) {
+        int64_t n = std::min(kLanes, n_rows - row);
+        Vec<float> square[kLanes];
+        for (int64_t i = 0; i < kLanes; ++i) {
+          const float* from = sums + (group * n_rows + std::min(row + i, n_rows - 1)) * ld + first;
+          square[i] = Vec<float>::load(from);
+          for (int64_t part = 1; part < n_parts; ++part)
+            square[i] += Vec<float>::load(from + part * part_numel);
+        }
+        transpose(square);
+        for (int64_t i = 0; i < std::min(kLanes, s.out_channels - first); ++i) {
+          BFloat16* place = to + i * n_rows + row;
+          n == kLanes ? square[i].store(place) : square[i].store(place, n);
+        }
+      }
+    }
+  });
 }
 
 void sum_pixels(const ConvShape& s, const BFloat16* x, const BFloat16* y, BFloat16* w) {
-  WindowSum<BFloat16> windows{windows_of_output(s), x, w, nullptr, nullptr};
-  int64_t taps = s.taps(), ldc = s.weight_row(), n_pixels = s.n_batch * s.out_pixels();
+  WindowShape windows = windows_of_output(s);
+  Copies copies(windows);
+  Panels panels{s.out_channels};
+  int64_t step = s.stride[2], taps = s.taps(), ld = panels.n_vectors * kLanes;
+  int64_t n_residues = std::min(step, copies.reach[2] + 1);
+  int64_t width = copies.pixels + copies.reach[2] / step, row_numel = n_residues * width;
   int64_t channels = std::clamp<int64_t>(tuning::kWeightRows / taps, 1, s.in_channels);
-  int64_t n_chunks = ceil_div(s.in_channels, channels);
-  int64_t slice = std::min(tuning::kPairsPixels, n_pixels), n_slices = ceil_div(n_pixels, slice);
+  int64_t n_chunks = ceil_div(s.in_channels, channels), n_units = copies.n_units();
+  int64_t n_slices = ceil_div(n_units, ceil_div(tuning::kPairsPixels, copies.pixels));
   int64_t n_parts = std::min(n_slices, ceil_div(tuning::kMinTasks, s.groups * n_chunks));
-  int64_t numel = s.groups * s.out_channels * ldc;
+  int64_t numel = s.groups * s.weight_row() * ld;
   Scratch<float> sums(n_parts * numel);
   parallel_for(s.groups * n_chunks * n_parts, 1, [&](int64_t first, int64_t last) {
-    Scratch<BFloat16> rows(channels * taps * slice + kHalves), outputs(s.out_channels * slice);
+    std::vector<int64_t> places(static_cast<size_t>(taps));
     for (int64_t task = first; task < last; ++task) {
       int64_t part = task % n_parts, chunk = task / n_parts % n_chunks;
       int64_t group = task / n_parts / n_chunks, channel = chunk * channels;
       int64_t n_channels = std::min(channels, s.in_channels - channel);
       int64_t first_slice = n_slices * part / n_parts;
-      float* c = sums.data() + part * numel + group * s.out_channels * ldc + channel * taps;
+      float* c = sums.data() + part * numel + (group * s.in_channels + channel) * taps * ld;
       for (int64_t i = first_slice; i < n_slices * (part + 1) / n_parts; ++i) {
-        int64_t begin = i * slice, end = std::min(begin + slice, n_pixels), n = end - begin;
-        copy_windows(windows, pieces_of(windows, begin, end, kHalves), group, channel, n_channels,
-                     n, rows.data());
-        copy_outputs(s, y, group, begin, end, outputs.data());
-        get_pairs_table().multiply({s.out_channels,
-                                    n_channels * taps,
-                                    n,
-                                    1,
-                                    {outputs.data(), n, 1},
-                                    {rows.data(), 1, n},
-                                    i == first_slice ? 0.0f : 1.0f,
-                                    nullptr,
-                                    c,
-                                    ldc});
+        Block block(copies, n_units * i / n_slices, n_units * (i + 1) / n_slices);
+        int64_t channel_numel = static_cast<int64_t>(block.copied.size()) * row_numel;
+        Scratch<BFloat16> copied(n_channels * channel_numel + kHalves);
+        for (int64_t j = 0; j < n_channels; ++j)
+          copy_residues(windows, block, x + (group * s.in_channels + channel + j) * s.in_pixels(),
+                        n_residues, width, copied.data() + j * channel_numel);
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          Spatial at{tap / s.kernel[2] / s.kernel[1], tap / s.kernel[2] % s.kernel[1],
+                     tap % s.kernel[2]};
+          int64_t column = copies.place(2, at[2]);
+          places[static_cast<size_t>(tap)] =
+              (copies.copy(at) * block.n_rows + copies.place(1, at[1])) * row_numel +
+              column % step * width + column / step;
+        }
+        int64_t n_words = 0;
+        for (const Band& band : block.bands)
+          n_words += band.n_lines * ceil_div(band.n_pixels, int64_t{2});
+        Scratch<uint32_t> outputs(n_words * ld);
+        std::vector<WordLine> lines =
+            pack_outputs(windows, block, y + group * s.out_channels * s.out_pixels(), row_numel * 2,
+                         panels, n_words, outputs.data());
+        auto place_of = [&](int64_t row) {
+          return reinterpret_cast<const char*>(copied.data() + row / taps * channel_numel +
+                                               places[static_cast<size_t>(row % taps)]);
+        };
+        for (int64_t panel = 0; panel < panels.n; ++panel) {
+          int64_t col = panels.begin(panel);
+          auto store_at = [&](int64_t row) {
+            return StoreSums{c + row * ld + col, ld, i > first_slice};
+          };
+          multiply_rows(0, n_channels * taps, panels.vectors(panel), lines.data(),
+                        static_cast<int64_t>(lines.size()), outputs.data() + col * n_words,
+                        place_of, store_at);
+        }
       }
     }
   });
-  parallel_for(numel, tuning::kCopyGrain, [&](int64_t begin, int64_t end) {
-    constexpr int64_t lanes = kVector<float>;
-    for (int64_t i = begin; i < end; i += lanes) {
-      int64_t n = std::min(lanes, end - i);
-      Vec<float> sum = Vec<float>::load(sums.data() + i, n);
-      for (int64_t part = 1; part < n_parts; ++part)
-        sum += Vec<float>::load(sums.data() + part * numel + i, n);
-      n == lanes ? sum.store(w + i) : sum.store(w + i, n);
-    }
-  });
+  add_parts(s, sums.data(), n_parts, ld, w);
 }
 
 }  // namespace
 
 extern const PairsConvTable pairs_conv_table;
-const PairsConvTable pairs_conv_table = {{sum_windows, sum_pixels}};
+const PairsConvTable pairs_conv_table = {{sum_windows, sum_pixels, packed_numel, pack_weights}};
 
 #else
 

@@ -67,6 +67,7 @@ constexpr int64_t kMinPairCols = 16;     // [order] of C, from which bfloat16 go
 constexpr int64_t kMinDot = 32;          // [order] terms of rows that are multiplied where they lie
 constexpr int64_t kTurnedNumel = 32768;  // of columns that are turned into rows at once, for L2
 constexpr int64_t kPairRows = 64;        // of C in a task of such a product
+constexpr int64_t kRowsAhead = 16;       // after which one that is asked for is there to be packed
 constexpr int64_t kPackedRows = 24;      // panels of A
 constexpr int64_t kPackedCols = 4;       // or of B that a thread packs
 constexpr int64_t kIntegerDepth = 128;   // of a panel of integers, widened to words: L1 holds it
@@ -143,10 +144,11 @@ constexpr int64_t kWeightVectors = 2;  // where panels have two vectors
 
 constexpr int64_t kMinPairsChannels = 8;           // [order] of the output, in a group
 constexpr int64_t kMinPairsDepth = 16;             // [order] of channels times taps
-constexpr int64_t kPairsNumel = int64_t{1} << 17;  // of the windows of a block: a part of L2
-constexpr int64_t kMinPairsPanels = 2;             // of 48 pixels that meet what is read of w
-constexpr int64_t kMaxPairsPanels = 10;            // that leave enough blocks for the threads
-constexpr int64_t kPairsPixels = 512;              // [order] of a slice of pixels
+constexpr int64_t kPairsNumel = int64_t{1} << 17;  // of the copies under a block: a part of L2
+constexpr int64_t kMinPairsPixels = 96;            // of a block, that meet what is read of w
+constexpr int64_t kPairsPixels = 512;   // [order] of one at most, and of a slice of pixels
+constexpr int64_t kMaxPairsReach = 16;  // of taps that share copies
+constexpr int64_t kPlanesAhead = 4;     // channels after which a line that is asked for is there
 
 // ---- convolutions as products with columns (conv_columns.cc)
 

@@ -316,7 +316,8 @@ def test_narrow_floats_are_summed_in_float_and_rounded_once(dtype):
     assert facula.equal(F.conv2d(x, w, padding=1), expected)
 
 
-# Sums of bfloat16 may be products of pairs, in blocks of 48 pixels and more.
+# Sums of bfloat16 may be products of pairs: of channels, and of taps for one that is left over.
+# Far taps and the parts of long lines have copies of their own.
 PAIRS = [
     ((2, 3, 33, 35), (8, 3, 7, 7), {"stride": 2, "padding": 3}),
     ((3, 16, 7, 7), (24, 16, 3, 3), {"padding": 1}),
@@ -327,6 +328,11 @@ PAIRS = [
     ((2, 33, 12, 12), (16, 33, 1, 1), {}),
     ((1, 16, 1, 1), (8, 16, 3, 3), {"padding": 1}),
     ((1, 5, 9, 40), (8, 5, 2, 35), {}),
+    ((2, 5, 12, 60), (20, 5, 2, 4), {"dilation": (1, 18), "padding": 3}),
+    ((2, 4, 45, 9), (70, 4, 3, 3), {"dilation": (19, 1), "stride": (2, 3)}),
+    ((2, 17, 1, 1101), (40, 17, 1, 5), {"padding": (0, 2)}),
+    ((2, 6, 3, 1101), (16, 6, 2, 3), {"stride": 2}),
+    ((40, 8, 5, 5), (130, 8, 3, 3), {"padding": 1}),
 ]
 
 
@@ -390,6 +396,19 @@ def test_bfloat16_passes_infinities_and_nan():
     x[0, 3, 4, 4], x[0, 3, 0, 0] = facula.nan, facula.inf
     y = F.conv2d(x, w)[0, 0]
     assert y.isnan().sum() == 9 and y[0, 0] == facula.inf and y[6, 6] == 144
+
+
+@pytest.mark.parametrize("n_channels", [6, 7])
+def test_bfloat16_of_a_window_knows_nothing_of_numbers_beside_it(n_channels):
+    x = facula.ones(1, n_channels, 9, 9).bfloat16()
+    w = facula.ones(8, n_channels, 3, 3).bfloat16().requires_grad_()
+    x[0, n_channels - 1, :, 5] = facula.inf
+    y = F.conv2d(x, w)
+    assert y[0, 0, 0].isinf().tolist() == [False, False, False, True, True, True, False]
+    # Of seven columns the last has none to be paired with.
+    x[..., 5], x[..., 7] = 1, facula.inf
+    (grad,) = facula.autograd.grad(F.conv2d(x[..., :8], w[..., :2]).sum(), w)
+    assert grad[0, 0].tolist() == [[49.0, facula.inf, 0.0]] * 3
 
 
 def test_padding_by_name():
