@@ -59,7 +59,10 @@ struct Affine {  // x -> from + x * (to - from); a result that rounds up to `to`
         lowest(static_cast<T>(static_cast<Compute<T>>(from))),
         excluded(static_cast<T>(static_cast<Compute<T>>(to))) {}
   FACULA_ALWAYS_INLINE T operator()(Compute<T> x) const {
-    T value = static_cast<T>(fused(x, width, from));
+    return included(static_cast<T>(exact(x)));
+  }
+  FACULA_ALWAYS_INLINE Compute<T> exact(Compute<T> x) const { return fused(x, width, from); }
+  FACULA_ALWAYS_INLINE T included(T value) const {
     using Comparable = Compute<T>;
     return static_cast<Comparable>(value) == static_cast<Comparable>(excluded) ? lowest : value;
   }
@@ -112,27 +115,30 @@ FACULA_ALWAYS_INLINE bool is_below(uint64_t word, int64_t limit) {
   return static_cast<int64_t>(word & 0x1FFFFFFFFFFFFFu) < limit;
 }
 
-// In [0, max], or [0, 2^digits] for floating-point types.
-template <class T, class Source>
-FACULA_ALWAYS_INLINE T random_integer(Source& source) {
+// In [0, max], or [0, 2^digits] for floating-point types. Of those, Result may be a wider one.
+template <class T, class Result = T, class Source>
+FACULA_ALWAYS_INLINE Result random_integer(Source& source) {
   if constexpr (std::is_same_v<T, bool>) {
     return source.random() & 1;
   } else if constexpr (std::is_same_v<T, double>) {
     return static_cast<T>(source.random64() % ((uint64_t{1} << kDigits<T>)+1));
   } else if constexpr (is_floating_v<T>) {
-    return static_cast<T>(static_cast<float>(source.random() % ((1u << kDigits<T>)+1)));
+    return static_cast<Result>(static_cast<float>(source.random() % ((1u << kDigits<T>)+1)));
   } else {
     constexpr uint64_t kRange = uint64_t{1} << kDigits<T>;
     return static_cast<T>((sizeof(T) == 8 ? source.random64() : source.random()) % kRange);
   }
 }
 
-// In [base, base + range); range 0 means all 2^64 values. From 2^28 values on one word is not
-// enough: its remainders would be visibly uneven.
+// From 2^28 values on one word is not enough: its remainders would be visibly uneven. 0 means 2^64.
+FACULA_ALWAYS_INLINE bool is_wide_range(uint64_t range) {
+  return range == 0 || range >= uint64_t{1} << 28;
+}
+
+// In [base, base + range).
 template <class T, class Source>
 FACULA_ALWAYS_INLINE T random_in_range(Source& source, int64_t base, uint64_t range) {
-  bool is_wide = range == 0 || range >= uint64_t{1} << 28;
-  uint64_t bits = is_wide ? source.random64() : source.random();
+  uint64_t bits = is_wide_range(range) ? source.random64() : source.random();
   uint64_t offset = range == 0 ? bits : bits % range;
   return from_int64<T>(static_cast<int64_t>(offset + static_cast<uint64_t>(base)));
 }

@@ -11,6 +11,9 @@
 #include <numeric>
 #include <type_traits>
 #include <vector>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "base/dtype.h"
 #include "base/half.h"
@@ -61,11 +64,41 @@ FACULA_ALWAYS_INLINE void box_muller(double* data, int64_t n, double mean, doubl
 constexpr int64_t kChunk = 1024;  // a multiple of 16; words and numbers of a chunk stay in L1
 
 template <class T>
+void round_chunk(const T* from, T* to, int64_t n) {
+  std::copy_n(from, n, to);
+}
+void round_chunk(const float* from, BFloat16* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+#if defined(__x86_64__)
+FACULA_FMA_TARGET void round_chunk_fma(const float* from, Half* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
+  for (; i < n; ++i) to[i] = from[i];
+}
+#endif
+// The compiler has no vectors of halves, and this file not the instruction.
+void round_chunk(const float* from, Half* to, int64_t n) {
+#if defined(__x86_64__)
+  if (has_fma()) return round_chunk_fma(from, to, n);
+#endif
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+template <class T>
 FACULA_ALWAYS_INLINE void uniform_chunk(const uint32_t* words, T* out, int64_t n,
                                         const Affine<T>& affine) {
   Compute<T> unit[kChunk];
   words_to_uniform(words, unit, n);
-  for (int64_t i = 0; i < n; ++i) out[i] = affine(unit[i]);
+  if constexpr (std::is_same_v<T, Half>) {
+    for (int64_t i = 0; i < n; ++i) unit[i] = affine.exact(unit[i]);
+    round_chunk(unit, out, n);
+    for (int64_t i = 0; i < n; ++i) out[i] = affine.included(out[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) out[i] = affine(unit[i]);
+  }
 }
 
 template <class T>
@@ -74,7 +107,7 @@ FACULA_ALWAYS_INLINE void normal_chunk(const uint32_t* words, T* out, int64_t n,
   Compute<T> numbers[kChunk];
   words_to_uniform(words, numbers, n);
   box_muller(numbers, n, mean, std);
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(numbers[i]);
+  round_chunk(numbers, out, n);
 }
 
 // See Note [Two copies of a loop].
@@ -100,6 +133,34 @@ void for_chunks_of_words(Generator& generator, int64_t n_numbers, const Transfor
     generator.engine().next_block(words, n * kWordsPerNumber);
     transform(words, first, n);
   }
+}
+
+// A sample's source: words that are drawn.
+struct WordSource {
+  const uint32_t* next;
+  uint32_t random() { return *next++; }
+  uint64_t random64() {
+    uint64_t high = random();
+    return high << 32 | random();
+  }
+};
+
+// As fill(), of samples that are rounded to T, and take the bits of one number of type Bits each.
+template <class Bits, class T, class Sample>
+void fill_rounded(T* out, int64_t n, Generator& generator, const Sample& sample) {
+  if (generator.kind() == GeneratorKind::Philox) {
+    return fill(out, n, generator,
+                [&](auto& source, int64_t i) { return static_cast<T>(sample(source, i)); });
+  }
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  for_chunks_of_words<Bits>(generator, n, [&](const uint32_t* words, int64_t first, int64_t k) {
+    Wide<T> numbers[kChunk];
+    for (int64_t i = 0; i < k; ++i) {
+      WordSource source{words + i * (sizeof(Bits) / sizeof(uint32_t))};
+      numbers[i] = sample(source, first + i);
+    }
+    round_chunk(numbers, out + first, k);
+  });
 }
 
 // n >= 16. The numbers of an incomplete last block are drawn anew, together with those before them
@@ -225,23 +286,37 @@ void fill_bernoulli(T* out, int64_t n, double p, Generator& generator) {
 
 template <class T, class P>
 void fill_bernoulli(T* out, const P* p, int64_t n, Generator& generator) {
-  fill(out, n, generator, [=](auto& source, int64_t i) {
+  using Bits = std::conditional_t<std::is_same_v<P, double>, uint64_t, uint32_t>;
+  fill_rounded<Bits>(out, n, generator, [=](auto& source, int64_t i) {
     if constexpr (std::is_same_v<P, double>)
-      return static_cast<T>(uniform_double(source) < p[i]);
+      return static_cast<Wide<T>>(uniform_double(source) < p[i]);
     else
-      return static_cast<T>(uniform_float(source) < p[i]);
+      return static_cast<Wide<T>>(uniform_float(source) < p[i]);
   });
 }
 
 template <class T>
 void fill_random(T* out, int64_t n, Generator& generator) {
-  fill(out, n, generator, [](auto& source, int64_t) { return random_integer<T>(source); });
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  fill_rounded<Bits>(out, n, generator,
+                     [](auto& source, int64_t) { return random_integer<T, Wide<T>>(source); });
 }
 
 template <class T>
 void fill_random_range(T* out, int64_t n, int64_t base, uint64_t range, Generator& generator) {
-  fill(out, n, generator,
-       [=](auto& source, int64_t) { return random_in_range<T>(source, base, range); });
+  if (is_wide_range(range) || generator.kind() == GeneratorKind::Philox) {
+    return fill_rounded<uint64_t>(out, n, generator, [=](auto& source, int64_t) {
+      return random_in_range<Wide<T>>(source, base, range);
+    });
+  }
+  // The remainder of 32 bits by two products, which is exact, instead of a division: Lemire, Kaser
+  // and Kurz, "Faster remainder by direct computation" (2019).
+  const uint64_t inverse = std::numeric_limits<uint64_t>::max() / range + 1;
+  fill_rounded<uint32_t>(out, n, generator, [=](auto& source, int64_t) {
+    uint64_t fraction = inverse * source.random();
+    auto offset = static_cast<int64_t>(static_cast<unsigned __int128>(fraction) * range >> 64);
+    return from_int64<Wide<T>>(offset + base);
+  });
 }
 
 template <class T>

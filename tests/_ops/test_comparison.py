@@ -66,6 +66,17 @@ def test_searchsorted_finds_the_place_in_sequences_of_every_length(dtype, right)
         assert facula.searchsorted(ordered, values, right=right).equal(less.sum(0))
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 1000])
+def test_searchsorted_finds_the_places_of_many_values(dtype, n):
+    kind = getattr(facula, dtype)
+    ordered, values = (facula.arange(n) % 250).sort()[0].to(kind), (facula.arange(200) * 7) % 256
+    for right in (False, True):
+        one_by_one = [facula.searchsorted(ordered, v, right=right).item() for v in values.to(kind)]
+        result = facula.searchsorted(ordered, values.to(kind), right=right)
+        assert result.tolist() == one_by_one
+
+
 def test_searchsorted_takes_bools_among_numbers():
     edges = facula.tensor([0.5, 1.0])
     assert facula.bucketize(facula.tensor([True, False]), edges).tolist() == [1, 0]

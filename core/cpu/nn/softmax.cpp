@@ -157,59 +157,80 @@ struct Softmax {
     }
   }
 
-  // ---- a column per lane: n of them, rows `step` elements apart
+  // ---- a column per lane, rows `step` elements apart. Of one vector n lanes are taken; several
+  // vectors are whole, and take turns: each row is read as far as its cache lines reach.
+  static constexpr int kBeside = 4;
 
-  template <class E>
-  static void softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step, int64_t n) {
-    V high = V(-math::infinity<T>());
+  // f(k, i) for vector k of each row, whose first element is i.
+  template <int kVectors, class F>
+  static FACULA_FN void walk_columns(int64_t size, int64_t step, F f) {
     for (int64_t r = 0; r < size; ++r)
-      high = LargerNumber::join(high, load_lanes<V>(x + r * step, n));
-    V total = V(T(0));
-    for (int64_t r = 0; r < size; ++r) {
-      V e = exp_below(load_lanes<V>(x + r * step, n), high);
-      if (!kRecomputes<E>) store_lanes(e, y + r * step, n);
-      total += e;
-    }
-    V scale = V(T(1)) / total;
-    for (int64_t r = 0; r < size; ++r) {
-      V e = kRecomputes<E> ? exp_below(load_lanes<V>(x + r * step, n), high)
-                           : load_lanes<V>(y + r * step, n);
-      store_lanes(e * scale, y + r * step, n);
-    }
+      for (int k = 0; k < kVectors; ++k) f(k, r * step + k * L);
+  }
+  template <class Join, int kVectors, class E>
+  static FACULA_FN void find_highs(const E* x, int64_t size, int64_t step, int64_t n, V* highs) {
+    std::fill_n(highs, kVectors, V(-math::infinity<T>()));
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      highs[k] = Join::join(highs[k], load_lanes<V>(x + i, n));
+    });
   }
 
-  template <class E>
+  template <int kVectors, class E>
+  static void softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step, int64_t n) {
+    V highs[kVectors], totals[kVectors];
+    find_highs<LargerNumber, kVectors>(x, size, step, n, highs);
+    std::fill_n(totals, kVectors, V(T(0)));
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      V e = exp_below(load_lanes<V>(x + i, n), highs[k]);
+      if (!kRecomputes<E>) store_lanes(e, y + i, n);
+      totals[k] += e;
+    });
+    for (V& total : totals) total = V(T(1)) / total;
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      V e = kRecomputes<E> ? exp_below(load_lanes<V>(x + i, n), highs[k]) : load_lanes<V>(y + i, n);
+      store_lanes(e * totals[k], y + i, n);
+    });
+  }
+
+  template <int kVectors, class E>
   static void log_softmax_columns(E* y, const E* x, const E*, int64_t size, int64_t step,
                                   int64_t n) {
-    V high = V(-math::infinity<T>());
-    for (int64_t r = 0; r < size; ++r)
-      high = LargerNumber::join(high, load_lanes<V>(x + r * step, n));
-    V total = V(T(0));
-    for (int64_t r = 0; r < size; ++r) total += exp_below(load_lanes<V>(x + r * step, n), high);
-    V shift = math::log(total);
-    for (int64_t r = 0; r < size; ++r)
-      store_lanes(load_lanes<V>(x + r * step, n) - high - shift, y + r * step, n);
+    V highs[kVectors], totals[kVectors];
+    find_highs<LargerNumber, kVectors>(x, size, step, n, highs);
+    std::fill_n(totals, kVectors, V(T(0)));
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      totals[k] += exp_below(load_lanes<V>(x + i, n), highs[k]);
+    });
+    for (V& total : totals) total = math::log(total);
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      store_lanes(load_lanes<V>(x + i, n) - highs[k] - totals[k], y + i, n);
+    });
   }
 
-  template <class E>
+  template <int kVectors, class E>
   static void softmax_backward_columns(E* gx, const E* g, const E* y, int64_t size, int64_t step,
                                        int64_t n) {
-    V dot = V(T(0));
-    for (int64_t r = 0; r < size; ++r)
-      dot += load_lanes<V>(g + r * step, n) * load_lanes<V>(y + r * step, n);
-    for (int64_t r = 0; r < size; ++r)
-      store_lanes(load_lanes<V>(y + r * step, n) * (load_lanes<V>(g + r * step, n) - dot),
-                  gx + r * step, n);
+    V dots[kVectors];
+    std::fill_n(dots, kVectors, V(T(0)));
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      dots[k] += load_lanes<V>(g + i, n) * load_lanes<V>(y + i, n);
+    });
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      store_lanes(load_lanes<V>(y + i, n) * (load_lanes<V>(g + i, n) - dots[k]), gx + i, n);
+    });
   }
 
-  template <class E>
+  template <int kVectors, class E>
   static void log_softmax_backward_columns(E* gx, const E* g, const E* y, int64_t size,
                                            int64_t step, int64_t n) {
-    V sum = V(T(0));
-    for (int64_t r = 0; r < size; ++r) sum += load_lanes<V>(g + r * step, n);
-    for (int64_t r = 0; r < size; ++r)
-      store_lanes(load_lanes<V>(g + r * step, n) - math::exp(load_lanes<V>(y + r * step, n)) * sum,
-                  gx + r * step, n);
+    V sums[kVectors];
+    std::fill_n(sums, kVectors, V(T(0)));
+    walk_columns<kVectors>(
+        size, step, [&](int k, int64_t i) FACULA_INLINE { sums[k] += load_lanes<V>(g + i, n); });
+    walk_columns<kVectors>(size, step, [&](int k, int64_t i) FACULA_INLINE {
+      store_lanes(load_lanes<V>(g + i, n) - math::exp(load_lanes<V>(y + i, n)) * sums[k], gx + i,
+                  n);
+    });
   }
 
   // ---- short rows as columns
@@ -241,19 +262,21 @@ struct Softmax {
     return p ? p + n : p;
   }
 
-  // rows() for all, or columns(y, a, b, step, n, row) for each vector of columns, of
+  // rows() for all, or columns(vectors, y, a, b, step, n, row) for a vector of columns, or some, of
   // which `row` is the number of the first. y and b may be null; kTurns: short rows are taken as
   // columns, which pays where a row is joined to one value twice.
   template <bool kTurns, class Rows, class Columns>
   static FACULA_FN void for_each(SoftmaxShape shape, int64_t begin, int64_t end, S* y, const S* a,
                                  const S* b, Rows rows, Columns columns) {
+    constexpr std::integral_constant<int, 1> kOne;
+    constexpr std::integral_constant<int, kBeside> kSome;
     int64_t size = shape.size, inner = shape.inner;
     if (kTurns && inner == 1 && size <= kShortRow) {
       T turned_y[kShortRow * L], turned_a[kShortRow * L];
       for (int64_t r = begin; r < end; r += L) {
         int64_t n = std::min(L, end - r);
         turn(a + r * size, size, n, turned_a);
-        columns(turned_y, turned_a, static_cast<const T*>(nullptr), L, n, r);
+        columns(kOne, turned_y, turned_a, static_cast<const T*>(nullptr), L, n, r);
         if (y) turn_back(turned_y, size, n, y + r * size);
       }
       return;
@@ -266,18 +289,19 @@ struct Softmax {
     for (int64_t block = begin; block < end; ++block) {
       int64_t first = block % n_blocks * kSoftmaxColumns,
               last = std::min(first + kSoftmaxColumns, inner), slice = block / n_blocks;
-      for (int64_t j = first; j < last; j += L) {
+      auto run = [&](auto vectors, int64_t j, int64_t n) FACULA_INLINE {
         int64_t at = slice * size * inner + j;
-        columns(offset_by(y, at), a + at, offset_by(b, at), inner, std::min(L, last - j),
-                slice * inner + j);
-      }
+        columns(vectors, offset_by(y, at), a + at, offset_by(b, at), inner, n, slice * inner + j);
+      };
+      for (; first + kBeside * L <= last; first += kBeside * L) run(kSome, first, L);
+      for (; first < last; first += L) run(kOne, first, std::min(L, last - first));
     }
   }
 
   // An infinite maximum is the result itself: it must not hide a NaN.
   static void log_sum_exp(char* to, const char* from, const char*, SoftmaxShape shape,
                           int64_t begin, int64_t end) {
-    T *highs = reinterpret_cast<T*>(to), *logs = highs + shape.n_rows;
+    T *high_of = reinterpret_cast<T*>(to), *log_of = high_of + shape.n_rows;
     const S* x = reinterpret_cast<const S*>(from);
     for_each<true>(
         shape, begin, end, static_cast<S*>(nullptr), x, static_cast<const S*>(nullptr),
@@ -289,18 +313,22 @@ struct Softmax {
               prefetch_ahead(row_x + i);  // the search for the next maximum would wait for it
               total += keep_lanes(exp_below(load_lanes<V>(row_x + i, n), high), n, T(0));
             });
-            highs[row] = high[0];
-            logs[row] = math::log(join_lanes<Add>(total))[0];
+            high_of[row] = high[0];
+            log_of[row] = math::log(join_lanes<Add>(total))[0];
           }
         },
-        [&](auto*, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
-          V high = V(-math::infinity<T>()), total = V(T(0));
-          for (int64_t r = 0; r < shape.size; ++r)
-            high = Larger::join(high, load_lanes<V>(x + r * step, n));
-          for (int64_t r = 0; r < shape.size; ++r)
-            total += exp_below(load_lanes<V>(x + r * step, n), high);
-          high.store(highs + row, n);
-          math::log(total).store(logs + row, n);
+        [&](auto vectors, auto*, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
+          constexpr int kVectors = vectors;
+          V highs[kVectors], totals[kVectors];
+          find_highs<Larger, kVectors>(x, shape.size, step, n, highs);
+          std::fill_n(totals, kVectors, V(T(0)));
+          walk_columns<kVectors>(shape.size, step, [&](int k, int64_t i) FACULA_INLINE {
+            totals[k] += exp_below(load_lanes<V>(x + i, n), highs[k]);
+          });
+          for (int k = 0; k < kVectors; ++k) {
+            highs[k].store(high_of + row + k * L, n);
+            math::log(totals[k]).store(log_of + row + k * L, n);
+          }
         });
   }
 
@@ -322,30 +350,37 @@ struct Softmax {
             });
           }
         },
-        [&](auto* y, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
-          V high = V::load(highs + row, n), log = V::load(logs + row, n),
-            scale = V::load(scales + row, n);
-          for (int64_t r = 0; r < shape.size; ++r)
-            store_lanes(math::exp(load_lanes<V>(x + r * step, n) - high - log) * scale,
-                        y + r * step, n);
+        [&](auto vectors, auto* y, auto* x, auto*, int64_t step, int64_t n, int64_t row) {
+          constexpr int kVectors = vectors;
+          V high[kVectors], log[kVectors], scale[kVectors];
+          for (int k = 0; k < kVectors; ++k) {
+            high[k] = V::load(highs + row + k * L, n);
+            log[k] = V::load(logs + row + k * L, n);
+            scale[k] = V::load(scales + row + k * L, n);
+          }
+          walk_columns<kVectors>(shape.size, step, [&](int k, int64_t i) FACULA_INLINE {
+            V e = math::exp(load_lanes<V>(x + i, n) - high[k] - log[k]);
+            store_lanes(e * scale[k], y + i, n);
+          });
         });
   }
 
-#define FACULA_SOFTMAX(name, kTurns)                                                        \
-  static void name(char* to, const char* from, const char* result, SoftmaxShape shape,      \
-                   int64_t begin, int64_t end) {                                            \
-    S* y = reinterpret_cast<S*>(to);                                                        \
-    const S* a = reinterpret_cast<const S*>(from);                                          \
-    const S* b = reinterpret_cast<const S*>(result);                                        \
-    for_each<kTurns>(                                                                       \
-        shape, begin, end, y, a, b,                                                         \
-        [&] {                                                                               \
-          int64_t at = begin * shape.size;                                                  \
-          name##_rows(y + at, a + at, offset_by(b, at), shape.size, end - begin);           \
-        },                                                                                  \
-        [&](auto* y, auto* a, auto* b, int64_t step, int64_t n, int64_t) {                  \
-          name##_columns<std::remove_pointer_t<decltype(y)>>(y, a, b, shape.size, step, n); \
-        });                                                                                 \
+#define FACULA_SOFTMAX(name, kTurns)                                                     \
+  static void name(char* to, const char* from, const char* result, SoftmaxShape shape,   \
+                   int64_t begin, int64_t end) {                                         \
+    S* y = reinterpret_cast<S*>(to);                                                     \
+    const S* a = reinterpret_cast<const S*>(from);                                       \
+    const S* b = reinterpret_cast<const S*>(result);                                     \
+    for_each<kTurns>(                                                                    \
+        shape, begin, end, y, a, b,                                                      \
+        [&] {                                                                            \
+          int64_t at = begin * shape.size;                                               \
+          name##_rows(y + at, a + at, offset_by(b, at), shape.size, end - begin);        \
+        },                                                                               \
+        [&](auto vectors, auto* y, auto* a, auto* b, int64_t step, int64_t n, int64_t) { \
+          using E = std::remove_pointer_t<decltype(y)>;                                  \
+          name##_columns<vectors, E>(y, a, b, shape.size, step, n);                      \
+        });                                                                              \
   }
   FACULA_SOFTMAX(softmax, true)
   FACULA_SOFTMAX(log_softmax, true)

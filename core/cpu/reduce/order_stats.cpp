@@ -1,10 +1,12 @@
 #include "cpu/reduce/order_stats.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/scratch.h"
 #include "cpu/reduce/sort.h"
 #include "cpu/reduce/sort_key.h"
+#include "cpu/vec.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -120,33 +122,49 @@ int64_t pick(Pick which, const Line<T>& line, int64_t k) {
 // without branches. All take the same number of steps: a part of m elements leaves m / 2, or one
 // less of an even number, so that no part is empty before the last step, and none longer than 1
 // then.
-template <class T, bool is_right>
-void search(const T* ordered, int64_t n, const T* values, int64_t n_values, int64_t* places) {
-  constexpr int64_t kBeside = 8;
-  if (n == 0) return void(std::fill_n(places, n_values, 0));
-  // Written with "not", so that NaN belongs behind every number.
-  auto is_behind = [=](int64_t i, Wide<T> value) -> int64_t {
-    Wide<T> probe = ordered[i];
-    return is_right ? !(probe > value) : !(probe >= value);
+template <int kBeside, class Index, bool is_right, class T>
+void search_beside(const T* ordered, int64_t n, const T* values, int64_t n_values,
+                   int64_t* places) {
+  // False where one is NaN, which belongs behind every number.
+  auto is_before = [=](Index i, T value) -> Index {
+    return is_right ? ordered[i] > value : ordered[i] >= value;
   };
   int n_steps = 63 - __builtin_clzll(n + 1);
   for (int64_t begin = 0; begin < n_values; begin += kBeside) {
-    Wide<T> value[kBeside];
-    int64_t low[kBeside], rest[kBeside];
+    T value[kBeside];
+    Index low[kBeside], rest[kBeside];
     for (int64_t j = 0; j < kBeside; ++j) {
       value[j] = values[std::min(begin + j, n_values - 1)];
       low[j] = 0;
-      rest[j] = n;
+      rest[j] = static_cast<Index>(n);
     }
     for (int step = 0; step < n_steps; ++step)
       for (int64_t j = 0; j < kBeside; ++j) {
-        int64_t half = rest[j] >> 1, behind = is_behind(low[j] + half, value[j]);
-        low[j] += (half + 1) & -behind;
-        rest[j] = half - (behind & ~rest[j]);
+        Index half = rest[j] >> 1, behind = is_before(low[j] + half, value[j]) - 1;  // or 0
+        low[j] += (half + 1) & behind;
+        rest[j] = (rest[j] + behind) >> 1;
       }
-    for (int64_t j = 0; j < std::min(kBeside, n_values - begin); ++j)
-      places[begin + j] = low[j] + (rest[j] & is_behind(std::min(low[j], n - 1), value[j]));
+    for (int64_t j = 0; j < std::min<int64_t>(kBeside, n_values - begin); ++j) {
+      Index last = std::min(low[j], static_cast<Index>(n - 1));
+      places[begin + j] = low[j] + (rest[j] & !is_before(last, value[j]));
+    }
   }
+}
+
+template <class T, bool is_right>
+void search(const T* ordered, int64_t n, const T* values, int64_t n_values, int64_t* places) {
+  if (n == 0) return void(std::fill_n(places, n_values, 0));
+  // So many become loops over vectors, which gather elements by indices of their size. Gathers of
+  // few elements are slower than loads.
+  constexpr int kMany = 64;
+  using Index = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  int64_t n_many = 0;
+  if (Vec<T>::kLanes >= 8 && n < std::numeric_limits<Index>::max()) {
+    n_many = n_values / kMany * kMany;
+    search_beside<kMany, Index, is_right>(ordered, n, values, n_many, places);
+  }
+  search_beside<8, int64_t, is_right>(ordered, n, values + n_many, n_values - n_many,
+                                      places + n_many);
 }
 
 template <class T>
@@ -173,7 +191,7 @@ void search_sorted(DType dtype, const char* ordered, int64_t n, const char* valu
                    int64_t n_values, bool is_right, int64_t* places) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (!is_complex_v<T>)  // refused before
+    if constexpr (sizeof(T) >= 4 && !is_complex_v<T>)
       (is_right ? search<T, true> : search<T, false>)(reinterpret_cast<const T*>(ordered), n,
                                                       reinterpret_cast<const T*>(values), n_values,
                                                       places);

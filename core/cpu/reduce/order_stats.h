@@ -19,8 +19,8 @@ struct OrderTable {
   // 0.
   int64_t (*pick_index)(Pick pick, DType dtype, const char* x, int64_t step, int64_t n, int64_t k);
 
-  // Where n_values real numbers belong in n others that are in order: before those that are equal,
-  // or behind.
+  // Where n_values numbers of int32, int64, float32 or float64 belong in n others that are in
+  // order: before those that are equal, or behind.
   void (*search_sorted)(DType dtype, const char* ordered, int64_t n, const char* values,
                         int64_t n_values, bool is_right, int64_t* places);
 

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/parallel.h"
 #include "base/scratch.h"
 #include "cpu/reduce/sort_key.h"
+#include "cpu/vec.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -51,9 +53,10 @@ struct Row {
   int64_t stride;
   bool descending;  // then the order of the keys is turned around, not the one of the indices
 
-  Key<T> key(int64_t i) const {
-    Key<T> key = to_key(in[i * stride]);
-    return descending ? static_cast<Key<T>>(~key) : key;
+  Key<T> key(int64_t i) const { return key_of(in[i * stride]); }
+  Key<T> key_of(T value) const {
+    auto flip = static_cast<Key<T>>(-Key<T>{descending});  // of all bits, or none
+    return static_cast<Key<T>>(to_key(value) ^ flip);
   }
 };
 
@@ -140,14 +143,26 @@ void select_by_heap(Row<T> row, Word* best, int64_t n, int64_t k) {
   for (int64_t i = 0; i < k; ++i) best[i] = Word::make(row.key(i), i);
   std::make_heap(best, best + k);
   uint64_t worst = best[0].key();
-  for (int64_t i = k; i < n; ++i) {
-    uint64_t key = row.key(i);
-    if (key >= worst) continue;
-    std::pop_heap(best, best + k);
-    best[k - 1] = Word::make(key, i);
-    std::push_heap(best, best + k);
-    worst = best[0].key();
+  auto consider = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      uint64_t key = row.key(i);
+      if (key >= worst) continue;
+      std::pop_heap(best, best + k);
+      best[k - 1] = Word::make(key, i);
+      std::push_heap(best, best + k);
+      worst = best[0].key();
+    }
+  };
+  // Of neighbours in memory most blocks are refused as a whole, which pays where a vector holds
+  // many.
+  constexpr int64_t kBlock = 32;
+  int64_t i = k;
+  for (; kVecBytes > 16 && row.stride == 1 && i + kBlock <= n; i += kBlock) {
+    Key<T> least = std::numeric_limits<Key<T>>::max();
+    for (int64_t j = i; j < i + kBlock; ++j) least = std::min(least, row.key_of(row.in[j]));
+    if (least < worst) consider(i, i + kBlock);
   }
+  consider(i, n);
 }
 
 template <class Word, class T>

@@ -35,11 +35,13 @@ Key<T> to_key(T value) {
   std::memcpy(&bits, &value, sizeof(T));
   if constexpr (is_floating_v<T>) {
     constexpr Key<T> infinity = static_cast<Key<T>>(sign - (Key<T>{1} << kFractionBits<T>));
-    if (static_cast<Key<T>>(bits & (sign - 1)) > infinity) return kNanKey<T>;
-    if (bits == sign) bits = 0;  // -0 equals 0
-    // All bits of a negative number turn around, of others the sign: without a branch.
+    // Without a branch, so that loops over keys become vectors.
+    bool is_nan = static_cast<Key<T>>(bits & (sign - 1)) > infinity;
+    bits = bits == sign ? 0 : bits;  // -0 equals 0
+    // All bits of a negative number turn around, of others the sign.
     Key<T> is_negative = static_cast<Key<T>>(bits >> (8 * sizeof(T) - 1));
-    return static_cast<Key<T>>(bits ^ (static_cast<Key<T>>(-is_negative) | sign));
+    Key<T> key = static_cast<Key<T>>(bits ^ (static_cast<Key<T>>(-is_negative) | sign));
+    return is_nan ? kNanKey<T> : key;
   } else {
     return static_cast<Key<T>>(std::is_signed_v<T> ? bits ^ sign : bits);
   }

@@ -37,9 +37,12 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
     DType dtype = result_type({sequence, input});
     check_not_implemented(dtype != DType::Bool && !is_complex(dtype), op,
                           ": expected real numbers, got ", dtype, ".");
-    Tensor ordered =
-        contiguous(to_dtype(sorter.defined() ? gather(sequence, -1, sorter) : sequence, dtype));
-    Tensor values = contiguous(to_dtype(input, dtype));
+    // Each element of the sequence is compared often, so short ones are widened once.
+    DType wide = dtype;
+    if (item_size(dtype) < 4) wide = is_floating_kind(dtype) ? DType::Float32 : DType::Int32;
+    Tensor ordered = sorter.defined() ? gather(sequence, -1, sorter) : sequence;
+    ordered = contiguous(to_dtype(to_dtype(ordered, dtype), wide));
+    Tensor values = contiguous(to_dtype(to_dtype(input, dtype), wide));
     int64_t n = sequence.size(-1), width = is_one ? values.numel() : values.size(-1);
     if (!values.is_cpu()) {
       cuda::search_sorted(places, ordered, values, n, width, is_right);
@@ -50,7 +53,7 @@ Tensor searchsorted(const Tensor& sequence, const Tensor& input, bool is_right, 
     parallel_for(values.numel(), kGrain, [&](int64_t begin, int64_t end) {
       while (begin < end) {
         int64_t line = begin / width, stop = std::min(end, (line + 1) * width);
-        cpu::get_order_table().search_sorted(dtype, ordered.data() + line * n * item, n,
+        cpu::get_order_table().search_sorted(wide, ordered.data() + line * n * item, n,
                                              values.data() + begin * item, stop - begin, is_right,
                                              to + begin);
         begin = stop;

@@ -258,7 +258,10 @@ Tensor unique_values(const Tensor& x, bool is_sorted) {
     }
     return last + 1;
   });
-  return clone(narrow(found, 0, 0, n_found));
+  // Few values must not hold on to the memory of all elements; many are left where they are.
+  if (n_found < n / 2) return clone(narrow(found, 0, 0, n_found));
+  resize_(found, {n_found});
+  return found;
 }
 
 }  // namespace

@@ -94,6 +94,21 @@ def test_a_row_has_the_same_bits_alone_and_among_others(op, n):
         assert op(x, 1)[row].tolist() == op(x[row : row + 1], 1)[0].tolist()
 
 
+@pytest.mark.parametrize("op", [facula.softmax, facula.log_softmax, facula.logsumexp])
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.float16])
+@pytest.mark.parametrize("n", [2, 7, 16, 63, 64, 65, 100, 200])
+def test_a_column_has_the_same_bits_alone_and_among_others(op, dtype, n):
+    x = facula.randn(50, n).to(dtype).requires_grad_()
+    y = op(x, 0)
+    (grad,) = facula.autograd.grad(y.float().square().sum(), x)
+    for column in {0, n // 2, n - 1}:
+        alone = x.detach()[:, column].clone()[:, None].expand(50, 2).contiguous().requires_grad_()
+        y_alone = op(alone, 0)
+        (grad_alone,) = facula.autograd.grad(y_alone.float().square().sum(), alone)
+        assert y_alone[..., 1].equal(y[..., column])
+        assert grad_alone[:, 1].equal(grad[:, column])
+
+
 def test_softmax_refuses_integers():
     with pytest.raises(RuntimeError):
         facula.softmax(facula.ones(2, 3, dtype=facula.int64), dim=1)

@@ -1,5 +1,6 @@
 """Integers as many as another tensor has elements."""
 
+import numpy as np
 import pytest
 
 import facula
@@ -57,3 +58,29 @@ def test_permutations_longer_than_what_is_drawn_ahead_are_those_of_pytorch(n, en
     order = facula.randperm(n)
     assert order[[0, 1, -2, -1]].tolist() == ends
     assert (order * facula.arange(n)).sum().item() == total
+
+
+@pytest.mark.parametrize("n", [1, 5, 623, 1024, 1025, 3000])
+@pytest.mark.parametrize("range_", [1, 2, 3, 100, 2**16, 2**28 - 1])
+def test_randint_takes_the_remainder_of_a_word_of_the_twister(n, range_):
+    words = np.random.RandomState(7)._bit_generator.random_raw(n)
+    facula.manual_seed(7)
+    assert facula.randint(-3, range_ - 3, (n,)).tolist() == (words % range_ - 3.0).tolist()
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 1023, 1024, 1025])
+def test_halves_are_the_floats_of_the_same_words_rounded(n):
+    def drawn(dtype, draw):
+        facula.manual_seed(3)
+        return draw(facula.empty(n, dtype=dtype))
+
+    for draw in (lambda x: x.uniform_(2, 5), lambda x: x.random_(6, 2000)):
+        expected = drawn(facula.float32, draw).half()
+        expected[expected == 5] = 2  # 5 is excluded
+        result = drawn(facula.float16, draw)
+        assert result.equal(expected)
+    p = facula.linspace(0, 1, n)
+    facula.manual_seed(3)
+    expected = facula.bernoulli(p.half().float())
+    facula.manual_seed(3)
+    assert facula.bernoulli(p.half()).equal(expected.half())

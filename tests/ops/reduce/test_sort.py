@@ -75,3 +75,21 @@ def test_of_zeros_the_first_is_kept_and_nan_is_never_equal():
 def test_few_values_do_not_hold_the_memory_of_many():
     values = facula.unique(facula.zeros(10000))
     assert values.untyped_storage().nbytes() < 1000
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("n", [32, 34, 35, 66, 67, 500, 2000])
+def test_few_of_a_long_row_are_those_that_a_sort_begins_with(dtype, n):
+    facula.manual_seed(n)
+    x = facula.randint(-50, 50, (6, n)).abs().to(getattr(facula, dtype))
+    if x.is_floating_point():
+        x = x - 20
+        x[1, n // 2] = x[2, n - 1] = float("nan")
+        x[3], x[4] = float("nan"), 0 * x[4]
+    for rows in (x, x.flip(0).t().contiguous().t()):
+        for k in (1, 2, n // 16):
+            for largest in (False, True):
+                expected = rows.sort(1, descending=largest)
+                result = rows.topk(k, largest=largest)
+                assert result.indices.equal(expected.indices[:, :k])
+                assert result.values.nan_to_num(99).equal(expected.values[:, :k].nan_to_num(99))
