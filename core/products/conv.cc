@@ -218,7 +218,9 @@ void sum_parts_of_input(const ConvShape& s, const T* w, const T* y, const T* bia
 
 }  // namespace
 
-bool convolves_pairs(const ConvShape& s, DType dtype) { return suits_pairs(s, dtype, cpu::isa()); }
+bool convolves_pairs(const ConvShape& s, int64_t n_channels, DType dtype) {
+  return suits_pairs(s, n_channels, dtype, cpu::isa());
+}
 
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y, Storage* keeper) {

@@ -13,8 +13,8 @@ namespace facula::products {
 using cpu::ConvShape;
 
 // Whether these are convolved as they are: of the 16-bit floats bfloat16 is, if the machine and the
-// sizes suit it. Others are to be converted to floats.
-bool convolves_pairs(const ConvShape& s, DType dtype);
+// sizes suit it. Others are to be converted to floats. `n_channels`: of the result, in a group.
+bool convolves_pairs(const ConvShape& s, int64_t n_channels, DType dtype);
 
 // Defined for every dtype but bool and float16; for bfloat16, where convolves_pairs() says so.
 // `bias` has one number per channel of the result, or is null. `keeper` is the storage of w if it

@@ -143,10 +143,10 @@ bool fits_copied_segment(const ConvShape& s) {
 
 }  // namespace
 
-bool suits_pairs(const ConvShape& s, DType dtype, Isa isa) {
+bool suits_pairs(const ConvShape& s, int64_t n_channels, DType dtype, Isa isa) {
   return dtype == DType::BFloat16 && isa == Isa::Avx512 && multiplies_pairs() &&
-         s.out_channels >= tuning::kMinPairsChannels && s.weight_row() >= tuning::kMinPairsDepth &&
-         s.taps() <= tuning::kMaxPackedTaps;
+         std::min(n_channels, s.out_channels) >= tuning::kMinPairsChannels &&
+         s.weight_row() >= tuning::kMinPairsDepth && s.taps() <= tuning::kMaxPackedTaps;
 }
 
 bool suits_lines(const std::vector<WindowShape>& parts, DType dtype) {

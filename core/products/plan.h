@@ -40,8 +40,9 @@ enum class ConvWay {
   Pairs,        // of bfloat16, by instructions that multiply pairs
   Columns,      // as products with blocks of windows
 };
-// Whether ConvWay::Pairs computes these; no other way but Pointwise takes 16-bit floats.
-bool suits_pairs(const ConvShape& s, DType dtype, Isa isa);
+// Whether ConvWay::Pairs computes a result of so many channels, of a group; no other way but
+// Pointwise takes 16-bit floats.
+bool suits_pairs(const ConvShape& s, int64_t n_channels, DType dtype, Isa isa);
 // Of convolutions that have terms.
 ConvWay plan_output(const ConvShape& s, DType dtype);
 ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype);

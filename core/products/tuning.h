@@ -142,7 +142,9 @@ constexpr int64_t kWeightVectors = 2;  // where panels have two vectors
 
 // ---- convolutions of bfloat16 in pairs (conv_pairs.cpp)
 
-constexpr int64_t kMinPairsChannels = 8;           // [order] of the output, in a group
+// [order] Of the output and of the result, in a group: channels fill the lanes of vectors. The
+// gradient of 3-channel images with 96 kernels of 4x4 took 4.7 ms in floats and 12 in pairs.
+constexpr int64_t kMinPairsChannels = 8;
 constexpr int64_t kMinPairsDepth = 16;             // [order] of channels times taps
 constexpr int64_t kPairsNumel = int64_t{1} << 17;  // of the copies under a block: a part of L2
 constexpr int64_t kMinPairsPixels = 96;            // of a block, that meet what is read of w

@@ -240,7 +240,8 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool ke
   const Tensor& known = form[role == kInput ? kOutput : kInput];
   Device device = known.device();
   DType dtype = known.dtype();
-  DType wide = products::convolves_pairs(s, dtype) ? dtype : wide_dtype(dtype);
+  int64_t n_channels = role == kInput ? s.in_channels : s.out_channels;
+  DType wide = products::convolves_pairs(s, n_channels, dtype) ? dtype : wide_dtype(dtype);
   bool has_terms = std::all_of(form.begin(), form.end(),
                                [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
   if (has_terms && !device.is_cpu()) return value_on_gpu(c, role, form, bias, sizes);
