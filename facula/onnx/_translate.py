@@ -61,7 +61,9 @@ class Translation:
     def _constant(self, node: Node) -> Value:
         name = self.writer.name(str(node.target))
         value = self._constants[str(node.target)]
-        self.writer.initializers[name] = view_as_real(value) if value.is_complex() else value
+        if value.is_complex():
+            value = view_as_real(value.resolve_conj())
+        self.writer.initializers[name] = value
         return Value(name, node.meta["form"])
 
     def _step(self, node: Node) -> Any:

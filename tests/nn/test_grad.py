@@ -65,3 +65,23 @@ def test_wrong_shapes_and_dtypes_are_refused():
         G.conv2d_weight(x, (6, 4, 5, 5), g)
     with pytest.raises(RuntimeError, match="of one dtype"):
         G.conv2d_weight(x, weight.shape, g.float())
+
+
+@pytest.mark.parametrize("in_dims", [(0, 0), (None, 0), (0, None)])
+def test_examples_are_batched(in_dims):
+    weights, grads = facula.randn(3, 4, 2, 3, 3), facula.randn(3, 2, 4, 2, 3)
+    images = facula.randn(3, 2, 4, 5, 8)
+    options = {"stride": 2, "groups": 2}
+
+    def of_input(weight, g):
+        return G.conv2d_input((2, 4, 5, 8), weight, g, **options)
+
+    def of_weight(x, g):
+        return G.conv2d_weight(x, (4, 2, 3, 3), g, **options)
+
+    for function, first in ((of_input, weights), (of_weight, images)):
+        args = [x if d == 0 else x[0] for x, d in zip((first, grads), in_dims, strict=True)]
+        got = facula.func.vmap(function, in_dims)(*args)
+        for i in range(3):
+            one = [x[i] if d == 0 else x for x, d in zip(args, in_dims, strict=True)]
+            assert facula.allclose(got[i], function(*one), atol=1e-5)

@@ -202,6 +202,44 @@ def convolution(
     )  # fmt: skip
 
 
+# Gradients by themselves: every example has groups of its own.
+
+
+@rule("_conv_input")
+def conv_input(
+    batch: Batch, func: _Function, op: str, input_size: Any, weight: Tensor, grad_output: Tensor,
+    stride: Any, padding: Any, dilation: Any, groups: int,
+) -> Any:  # fmt: skip
+    n, (n_images, channels, *sizes) = batch.size, input_size
+    y = func(
+        op, (n_images, n * channels, *sizes), _of_all(batch, weight).flatten(0, 1),
+        _side_by_side(batch, grad_output), stride, padding, dilation, n * groups,
+    )  # fmt: skip
+    return batch.wrap(y.unflatten(1, (n, -1)).transpose(0, 1))
+
+
+@rule("_conv_weight")
+def conv_weight(
+    batch: Batch, func: _Function, op: str, x: Tensor, weight_size: Any, grad_output: Tensor,
+    stride: Any, padding: Any, dilation: Any, groups: int,
+) -> Any:  # fmt: skip
+    n, (channels, *sizes) = batch.size, weight_size
+    y = func(
+        op, _side_by_side(batch, x), (n * channels, *sizes), _side_by_side(batch, grad_output),
+        stride, padding, dilation, n * groups,
+    )  # fmt: skip
+    return batch.wrap(y.unflatten(0, (n, -1)))
+
+
+def _of_all(batch: Batch, x: Tensor) -> Tensor:
+    return batch.lower(x) if batch.has(x) else x.expand(batch.size, *x.shape)
+
+
+def _side_by_side(batch: Batch, images: Tensor) -> Tensor:
+    """The images of all examples, (N, B, C, ...), with their channels in a row, (B, N * C, ...)."""
+    return _of_all(batch, images).transpose(0, 1).flatten(1, 2)
+
+
 @rule("conv_tbc")
 def conv_tbc(
     batch: Batch, func: _Function, x: Tensor, weight: Tensor, bias: Tensor, pad: int = 0

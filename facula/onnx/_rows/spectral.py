@@ -135,9 +135,7 @@ def view_as_real(g: Writer, x: Value) -> str:
     return g.op("Identity", x)
 
 
-@_row
-def view_as_complex(g: Writer, x: Value) -> str:
-    return g.op("Identity", x)
+COMPLEX_ROWS |= {"view_as_complex": view_as_real, "resolve_conj": view_as_real}
 
 
 @_row
