@@ -23,7 +23,7 @@ def check(actual, expected, dtype):
     assert tuple(actual.shape) == expected.shape
     rtol, atol = TOLERANCES[dtype]
     scale = np.abs(expected).max(initial=1)
-    np.testing.assert_allclose(actual.cpu().numpy(), expected, rtol, atol * scale)
+    np.testing.assert_allclose(actual.cpu().resolve_conj().numpy(), expected, rtol, atol * scale)
 
 
 @pytest.mark.parametrize("norm", NORMS)
