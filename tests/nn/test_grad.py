@@ -8,6 +8,8 @@ import facula
 from facula.nn import functional as F
 from facula.nn import grad as G
 
+pytestmark = pytest.mark.promise("N2")
+
 OPTIONS = [
     {},
     {"stride": 2},
