@@ -56,21 +56,29 @@ class PhiloxStreams {
     lane_ = element % 4;
     nth_ = 0;
   }
-  uint32_t random() {
-    if (nth_ < n_known_) return blocks_[nth_++].words[lane_];
-    PhiloxBlock block = philox_4x32_10(
-        seed_, static_cast<uint64_t>(four_) + (static_cast<uint64_t>(nth_) << 48), call_);
-    if (nth_ < kKept) blocks_[n_known_++] = block;
-    ++nth_;
-    return block.words[lane_];
-  }
+  uint32_t random() { return next().words[lane_]; }
   uint64_t random64() {
     uint64_t high = random();
     return high << 32 | random();
   }
+  // Of the next block the words of an even element and the one behind it, for both.
+  uint64_t shared64() {
+    PhiloxBlock block = next();
+    return uint64_t{block.words[lane_ & 2]} << 32 | block.words[lane_ | 1];
+  }
+  bool is_odd() const { return lane_ % 2; }
 
  private:
-  static constexpr int64_t kKept = 4;  // a normal double takes so many; few samples take more
+  PhiloxBlock next() {
+    if (nth_ < n_known_) return blocks_[nth_++];
+    PhiloxBlock block = philox_4x32_10(
+        seed_, static_cast<uint64_t>(four_) + (static_cast<uint64_t>(nth_) << 48), call_);
+    if (nth_ < kKept) blocks_[n_known_++] = block;
+    ++nth_;
+    return block;
+  }
+
+  static constexpr int64_t kKept = 4;  // a logarithmic normal takes so many; few samples take more
   uint64_t seed_, call_;
   int64_t four_ = -1, lane_ = 0, nth_ = 0, n_known_ = 0;
   PhiloxBlock blocks_[kKept];

@@ -14,17 +14,24 @@ constexpr double kPi = 3.14159265358979323846;
 
 // Uniform in [0, 1): 24 bits of one word, 53 bits of two. Source: Generator, PhiloxStream or
 // PhiloxStreams.
+FACULA_ALWAYS_INLINE float uniform_of(uint32_t word) {
+  return static_cast<float>(word & 0xFFFFFFu) * 0x1p-24f;
+}
+FACULA_ALWAYS_INLINE double uniform_of(uint64_t words) {
+  return static_cast<double>(words & 0x1FFFFFFFFFFFFFu) * 0x1p-53;
+}
 template <class Source>
 FACULA_ALWAYS_INLINE float uniform_float(Source& source) {
-  return static_cast<float>(source.random() & 0xFFFFFFu) * 0x1p-24f;
+  return uniform_of(source.random());
 }
 template <class Source>
 FACULA_ALWAYS_INLINE double uniform_double(Source& source) {
-  return static_cast<double>(source.random64() & 0x1FFFFFFFFFFFFFu) * 0x1p-53;
+  return uniform_of(source.random64());
 }
 
-// Stream: not Generator. An element of a Philox call stands alone, so the
-// second number of Box-Muller is not kept.
+// Stream: not Generator. An element of a Philox call stands alone, so the second number of
+// Box-Muller is not kept: a neighbour that has thrown another number of words away could not take
+// it.
 template <class Stream>
 FACULA_ALWAYS_INLINE double standard_normal(Stream& stream) {
   double radius = __builtin_sqrt(-2.0 * portable_log(1.0 - uniform_double(stream)));
@@ -75,13 +82,22 @@ FACULA_ALWAYS_INLINE T uniform_sample(Source& source, const Affine<T>& affine) {
 }
 
 // One number of a Philox call, in float for all types but double: doubles are slow on many GPUs.
+// Two neighbours have a radius and an angle together, of which they take cosine and sine: a thread
+// that has both computes them once.
 template <class T, class Stream>
 FACULA_ALWAYS_INLINE T philox_normal(Stream& stream, double mean, double std) {
-  if constexpr (std::is_same_v<T, double>) return fused(standard_normal(stream), std, mean);
-  float radius = __builtin_sqrtf(-2.0f * portable_log(1.0f - uniform_float(stream)));
-  float theta = static_cast<float>(2.0 * kPi) * uniform_float(stream);
-  return static_cast<T>(fused(radius * portable_sincos(theta).cos, static_cast<float>(std),
-                              static_cast<float>(mean)));
+  if constexpr (std::is_same_v<T, double>) {
+    double radius = __builtin_sqrt(-2.0 * portable_log(1.0 - uniform_of(stream.shared64())));
+    SinCos<double> angle = portable_sincos_turns(uniform_of(stream.shared64()));
+    return fused(radius * (stream.is_odd() ? angle.sin : angle.cos), std, mean);
+  } else {
+    uint64_t words = stream.shared64();
+    float u = uniform_of(static_cast<uint32_t>(words >> 32));
+    float radius = __builtin_sqrtf(-2.0f * portable_log(1.0f - u));
+    SinCos<float> angle = portable_sincos_turns(static_cast<uint32_t>(words) & 0xFFFFFFu);
+    return static_cast<T>(fused(radius * (stream.is_odd() ? angle.sin : angle.cos),
+                                static_cast<float>(std), static_cast<float>(mean)));
+  }
 }
 
 template <class T>

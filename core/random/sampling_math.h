@@ -33,7 +33,8 @@ struct SinCos {
 // compiled form that PyTorch runs. x = m * 2^e, sqrt(1/2) <= m < sqrt(2).
 FACULA_ALWAYS_INLINE float portable_log(float x) {
   uint32_t bits = bits_as<uint32_t>(x);
-  float e = static_cast<float>(static_cast<int32_t>(bits >> 23) - 126);
+  // Its exponent, as the low bits of 2^23: a GPU converts integers four times as slowly as it adds.
+  float e = bits_as<float>((bits >> 23) + 0x4b000000u) - 8388734.0f;
   float m = bits_as<float>((bits & 0x807fffffu) | 0x3f000000u);  // in [1/2, 1)
   bool is_low = m < 0.707106781186547524f;
   e = is_low ? e - 1.0f : e;
@@ -53,14 +54,9 @@ FACULA_ALWAYS_INLINE float portable_log(float x) {
   return fused(e, 0.693359375f, m + y);
 }
 
-// Sine and cosine of 0 <= x < 8192: Cephes' sinf and cosf, fused as above. The multiple of pi/4
-// that is nearest to x and even is taken off in three steps.
-FACULA_ALWAYS_INLINE SinCos<float> portable_sincos(float x) {
-  int32_t octant = (static_cast<int32_t>(x * 1.27323954473516f) + 1) & ~1;
-  float k = static_cast<float>(octant);
-  x = fused(k, -0.78515625f, x);
-  x = fused(k, -2.4187564849853515625e-4f, x);
-  x = fused(k, -3.77489497744594108e-8f, x);
+// Sine and cosine of `quarter` quarter turns and x, |x| <= pi/4: Cephes' sinf and cosf, fused as
+// above.
+FACULA_ALWAYS_INLINE SinCos<float> sincos_beyond(int32_t quarter, float x) {
   float x2 = x * x;
   float c = 2.443315711809948E-5f;
   c = fused(c, x2, -1.388731625493765E-3f);
@@ -70,13 +66,30 @@ FACULA_ALWAYS_INLINE SinCos<float> portable_sincos(float x) {
   s = fused(s, x2, 8.3321608736E-3f);
   s = fused(s, x2, -1.6666654611E-1f);
   s = fused(s * x2, x, x);
-  bool is_swapped = octant & 2;
-  uint32_t sin_sign = (static_cast<uint32_t>(octant) & 4) << 29;
-  uint32_t cos_sign = (~static_cast<uint32_t>(octant - 2) & 4) << 29;
+  bool is_swapped = quarter & 1;
+  uint32_t sin_sign = (static_cast<uint32_t>(quarter) & 2) << 30;
+  uint32_t cos_sign = (static_cast<uint32_t>(quarter + 1) & 2) << 30;
   float sin = is_swapped ? c : s;
   float cos = is_swapped ? s : c;
   return {bits_as<float>(bits_as<uint32_t>(sin) ^ sin_sign),
           bits_as<float>(bits_as<uint32_t>(cos) ^ cos_sign)};
+}
+
+// Sine and cosine of 0 <= x < 8192. The quarter turns nearest to x are taken off in three steps.
+FACULA_ALWAYS_INLINE SinCos<float> portable_sincos(float x) {
+  int32_t quarter = (static_cast<int32_t>(x * 1.27323954473516f) + 1) >> 1;
+  float k = static_cast<float>(2 * quarter);
+  x = fused(k, -0.78515625f, x);
+  x = fused(k, -2.4187564849853515625e-4f, x);
+  x = fused(k, -3.77489497744594108e-8f, x);
+  return sincos_beyond(quarter, x);
+}
+
+// Sine and cosine of k / 2^24 turns, k < 2^24: the quarters are taken off as integers.
+FACULA_ALWAYS_INLINE SinCos<float> portable_sincos_turns(uint32_t k) {
+  int32_t quarter = static_cast<int32_t>((k + (1u << 21)) >> 22);
+  int32_t rest = static_cast<int32_t>(k) - (quarter << 22);
+  return sincos_beyond(quarter, static_cast<float>(rest) * 3.74507028292393e-7f);
 }
 
 // Natural logarithm of a normal x > 0 in double: fdlibm's series in s = f / (2 + f), x = (1 + f) *

@@ -233,14 +233,17 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: expected r >= 0, got {r}.")
     if r == 0:
         return input.new_empty(0)
-    n_rows = math.comb(input.numel() + (r - 1 if with_replacement else 0), r)
-    if n_rows * r >= 2**32:
+    n, skipped = input.numel(), 0 if with_replacement else 1
+    if n == 0 or (r > n and not with_replacement):
+        return input[:0].reshape(0, r)
+    if n == 1:
+        return input.reshape(1, 1).repeat(1, r)
+    # PyTorch has a grid of as many dimensions as r, which tensors do not have either.
+    if r > 64 or math.comb(n if skipped else n + r - 1, r) * r >= 2**32:
         raise RuntimeError(
-            f"combinations: there are {n_rows} combinations of {r} elements of "
-            f"{input.numel()}, too many for a tensor of all."
+            f"combinations: those of {r} elements of {n} are too many for a tensor of all."
         )
     # Each combination so far goes on with everything behind its last element (or from it on).
-    n, skipped = input.numel(), 0 if with_replacement else 1
     last = _core.arange(n, device=input.device)
     columns = [input]
     for _ in builtins.range(r - 1):

@@ -63,6 +63,17 @@ def test_philox_normals_have_the_moments_of_a_normal():
         assert moments == pytest.approx([0, 1, 0, 3], abs=0.15)
 
 
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_philox_normals_of_neighbours_are_independent(dtype):
+    # Two share a radius and an angle.
+    generator = facula.Generator(kind="philox").manual_seed(1)
+    x = facula.randn(100000, dtype=getattr(facula, dtype), generator=generator).double()
+    even, odd = x[::2], x[1::2]
+    for power in (1, 2):
+        correlation = facula.corrcoef(facula.stack([even**power, odd**power]))[0, 1]
+        assert abs(correlation.item()) < 0.02
+
+
 def test_state_restores_the_numbers_that_follow():
     for kind in ("mt19937", "philox"):
         generator = facula.Generator(kind=kind).manual_seed(3)

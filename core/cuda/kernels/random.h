@@ -73,6 +73,15 @@ struct Streams {
   }
 };
 
+// f(group) for each four elements, shared out over the threads: one that has several keeps the keys
+// of Philox's rounds.
+template <class F>
+FACULA_FN void for_groups(int64_t numel, F f) {
+  int64_t n_threads = int64_t(gridDim.x) * blockDim.x;
+#pragma unroll 1
+  for (int64_t group = thread_number(); group * kDrawn < numel; group += n_threads) f(group);
+}
+
 // The words of one of four elements, whose blocks are there.
 struct LaneOfBlocks {
   const PhiloxBlock* blocks;
@@ -82,30 +91,37 @@ struct LaneOfBlocks {
     uint64_t high = random();
     return high << 32 | random();
   }
+  FACULA_FN uint64_t shared64() {
+    const PhiloxBlock& block = blocks[n_taken++];
+    return uint64_t(block.words[lane & 2]) << 32 | block.words[lane | 1];
+  }
+  FACULA_FN bool is_odd() const { return lane % 2; }
 };
 
-// A thread has the elements that share blocks; sample(stream) gives one, of kWords words.
-template <class T, int kWords, class Sample>
+// A thread has the elements that share blocks; sample(stream) gives one, of kBlocks blocks.
+template <class T, int kBlocks, class Sample>
 FACULA_FN void draw_each(const SampleArguments& a, Sample sample) {
-  int64_t group = thread_number(), i = group * kDrawn;
   Streams streams(a.random);
-  PhiloxBlock blocks[kWords];
+  for_groups(a.numel, [&](int64_t group) {
+    int64_t i = group * kDrawn;
+    PhiloxBlock blocks[kBlocks];
 #pragma unroll
-  for (int k = 0; k < kWords; ++k) blocks[k] = streams.block(group, k);
-  Pack<T, kDrawn> drawn;
+    for (int k = 0; k < kBlocks; ++k) blocks[k] = streams.block(group, k);
+    Pack<T, kDrawn> drawn;
 #pragma unroll
-  for (int j = 0; j < kDrawn; ++j) {
-    LaneOfBlocks stream{blocks, j};
-    drawn.values[j] = sample(stream);
-  }
-  T* out = reinterpret_cast<T*>(a.out) + i;
-  if (a.is_packed && i + kDrawn <= a.numel) {
-    *reinterpret_cast<Pack<T, kDrawn>*>(out) = drawn;
-    return;
-  }
+    for (int j = 0; j < kDrawn; ++j) {
+      LaneOfBlocks stream{blocks, j};
+      drawn.values[j] = sample(stream);
+    }
+    T* out = reinterpret_cast<T*>(a.out) + i;
+    if (a.is_packed && i + kDrawn <= a.numel) {
+      *reinterpret_cast<Pack<T, kDrawn>*>(out) = drawn;
+      return;
+    }
 #pragma unroll
-  for (int j = 0; j < kDrawn; ++j)
-    if (i + j < a.numel) out[j] = drawn.values[j];
+    for (int j = 0; j < kDrawn; ++j)
+      if (i + j < a.numel) out[j] = drawn.values[j];
+  });
 }
 
 template <class T>
@@ -134,8 +150,7 @@ FACULA_FN void draw_samples(const SampleArguments& a) {
         return draw_each<T, kUniform>(a, [&](auto& s) { return uniform_sample<T>(s, affine); });
       }
       case Distribution::Normal:
-        return draw_each<T, 2 * kUniform>(a,
-                                          [&](auto& s) { return philox_normal<T>(s, a.a, a.b); });
+        return draw_each<T, kUniform>(a, [&](auto& s) { return philox_normal<T>(s, a.a, a.b); });
       case Distribution::LogNormal:
         return draw_each<T, 4>(
             a, [&](auto& s) { return rounded<T>(::exp(fused(standard_normal(s), a.b, a.a))); });
@@ -152,17 +167,19 @@ FACULA_FN void draw_samples(const SampleArguments& a) {
   }
 }
 
-// Neighbours [i, i + kPack), which are read and written together.
+// Of four elements that share a block, kPack from `lane` on, which are read and written together.
 template <class T, int kPack>
-FACULA_FN void drop_out(const DropoutArguments& a, int64_t i) {
+FACULA_FN void drop_out(const DropoutArguments& a, const Streams& streams, int64_t group,
+                        int lane) {
   using W = Wide<T>;
+  int64_t i = group * kDrawn + lane;
   // Read first: the memory works while the words are drawn.
   auto x = *reinterpret_cast<const Pack<T, kPack>*>(reinterpret_cast<const T*>(a.x) + i);
   Pack<bool, kPack> mask;
   if (a.draws) {
-    Streams streams(a.random);
+    PhiloxBlock block = streams.block(group, 0);
 #pragma unroll
-    for (int j = 0; j < kPack; ++j) mask.values[j] = int64_t(streams.of(i + j).random()) < a.chance;
+    for (int j = 0; j < kPack; ++j) mask.values[j] = int64_t(block.words[lane + j]) < a.chance;
     *reinterpret_cast<Pack<bool, kPack>*>(a.mask + i) = mask;
   } else {
     mask = *reinterpret_cast<const Pack<bool, kPack>*>(a.mask + i);
@@ -176,9 +193,14 @@ FACULA_FN void drop_out(const DropoutArguments& a, int64_t i) {
 
 template <class T>
 FACULA_FN void dropout(const DropoutArguments& a) {
-  int64_t i = thread_number() * kDrawn;
-  if (a.is_packed && i + kDrawn <= a.numel) return drop_out<T, kDrawn>(a, i);
-  for (int64_t end = i + kDrawn; i < end && i < a.numel; ++i) drop_out<T, 1>(a, i);
+  Streams streams(a.random);
+  for_groups(a.numel, [&](int64_t group) {
+    int64_t i = group * kDrawn;
+    if (a.is_packed && i + kDrawn <= a.numel) return drop_out<T, kDrawn>(a, streams, group, 0);
+#pragma unroll
+    for (int lane = 0; lane < kDrawn; ++lane)
+      if (i + lane < a.numel) drop_out<T, 1>(a, streams, group, lane);
+  });
 }
 
 template <class P, class T>

@@ -1,5 +1,6 @@
 #include "cuda/random/random.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -13,6 +14,12 @@ namespace {
 FACULA_KERNEL(draw_samples, "random.h", SampleArguments, kRealDTypes)
 FACULA_KERNEL(dropout, "random.h", DropoutArguments, kFloatDTypes)
 FACULA_KERNEL(draw_chances, "random.h", ChanceArguments, kFloatDTypes, kRealDTypes)
+
+// One for each four elements, until every thread of a large GPU has some; from there on up to four.
+int64_t threads_of(int64_t numel) {
+  int64_t n_groups = ceil_div(numel, kDrawn);
+  return std::min(n_groups, std::max<int64_t>(1 << 18, ceil_div(n_groups, 4)));
+}
 
 RandomCall next_call(Generator& generator, Device device) {
   if (Graph* graph = capturing(device.index)) {
@@ -31,14 +38,14 @@ void run_dropout(const Tensor& y, const Tensor& x, const Tensor& mask, DropoutAr
   a.numel = x.numel();
   int64_t nbytes = kDrawn * x.itemsize();
   a.is_packed = is_aligned(a.x, nbytes) && is_aligned(a.y, nbytes) && is_aligned(a.mask, kDrawn);
-  dropout_kernel.for_each(x.device(), {x.dtype()}, ceil_div(a.numel, kDrawn), a);
+  dropout_kernel.for_each(x.device(), {x.dtype()}, threads_of(a.numel), a);
 }
 
 }  // namespace
 
 void draw_samples(const Tensor& x, const Draw& draw, Generator& generator) {
   draw_samples_kernel.for_each(
-      x.device(), {x.dtype()}, ceil_div(x.numel(), kDrawn),
+      x.device(), {x.dtype()}, threads_of(x.numel()),
       {x.address(), x.numel(), next_call(generator, x.device()), draw.distribution, draw.a, draw.b,
        draw.base, draw.range, is_aligned(x.address(), kDrawn * x.itemsize())});
 }
