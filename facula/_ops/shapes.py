@@ -370,16 +370,23 @@ def _repeated_indices(counts: Tensor, n: int, output_size: int | None) -> Tensor
         if output_size is None:
             raise RuntimeError(f"{name}: cannot repeat a meta tensor without output_size.")
         return _core.empty(output_size, dtype=_core.int64, device="meta")
-    if counts.numel() and int(counts.min()) < 0:
-        raise RuntimeError(f"{name}: repeats must be non-negative, got {int(counts.min())}.")
-    counts = counts.reshape(-1).expand(n)
-    total = int(counts.sum())
-    if output_size is not None and output_size != total:
-        raise RuntimeError(f"{name}: output_size is {output_size}, but repeats add up to {total}.")
+    ends = counts.reshape(-1).expand(n).cumsum(0)
+    if output_size is not None and counts.is_cuda:
+        # The host waits for nothing. Counts that are no counts become a place that index_add_
+        # reports, and so do those that add up to more; less leaves indices that are too large.
+        total = output_size
+        ends = ends.masked_fill((counts < 0).any(), total + 1)
+    else:
+        if counts.numel() and int(counts.min()) < 0:
+            raise RuntimeError(f"{name}: repeats must be non-negative, got {int(counts.min())}.")
+        total = int(ends[-1]) if n else 0
+        if output_size is not None and output_size != total:
+            raise RuntimeError(
+                f"{name}: output_size is {output_size}, but repeats add up to {total}."
+            )
     # Entry i owns the places before the running total of the counts: as many entries lie before a
     # place as totals up to it.
     n_ending = _core.zeros(total + 1, dtype=_core.int64, device=counts.device)
-    ends = counts.cumsum(0)
     return n_ending.index_add_(0, ends, _core.ones_like(ends))[:total].cumsum(0)
 
 

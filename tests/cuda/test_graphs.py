@@ -106,6 +106,12 @@ CAPTURED = {
     "triplet loss": lambda x: nn.functional.triplet_margin_loss(x, x.flip(0), x.flip(1)),
     "dropout of all": lambda x: nn.functional.dropout(x, 1.0),
     "multi margin loss": lambda x: nn.functional.multi_margin_loss(x, x.argmin(1)),
+    "multilabel margin loss": lambda x: nn.functional.multilabel_margin_loss(
+        x, x.argsort(1).where(x.sort(1)[0] < 0, -1)
+    ),
+    "repeat_interleave": lambda x: x.repeat_interleave(x.argmin(1) + 2, 0, output_size=8),
+    "linspace": lambda x: x * facula.linspace(-1, 3, 5, dtype=x.dtype, device=x.device),
+    "logspace": lambda x: x * facula.logspace(-1, 2, 5, dtype=x.dtype, device=x.device),
     "max unpool": lambda x: nn.functional.max_unpool1d(x, x.argsort(1), 2, output_size=(9,)),
 }
 
@@ -122,6 +128,37 @@ def test_operations_with_numbers_and_checks_are_captured(name):
     graph.replay()
     for actual, expected in zip(results, step(x.requires_grad_()), strict=True):
         assert_close(actual.cpu(), expected)
+
+
+def test_slopes_of_rrelu_are_drawn_in_a_captured_step():
+    x = facula.tensor([-1.0, 2.0] * 500, device="cuda", requires_grad=True)
+
+    def step():
+        y = nn.functional.rrelu(x, 0.25, 0.5, training=True)
+        return y, *facula.autograd.grad(y.sum(), x)
+
+    graph, (y, slopes) = capture(step)
+    seen = []
+    for _ in range(2):
+        graph.replay()
+        assert facula.equal(y, x.detach() * slopes)
+        assert (slopes[1::2] == 1).all()
+        seen.append(slopes[::2].cpu())
+        assert ((seen[-1] >= 0.25) & (seen[-1] <= 0.5)).all()
+    assert (seen[0] != seen[1]).float().mean() > 0.9
+
+
+def test_counts_that_do_not_fit_are_told_after_a_captured_repeat_interleave():
+    x = facula.arange(3, device="cuda")
+    counts = facula.tensor([1, 2, 1], device="cuda")
+    graph, y = capture(lambda: x.repeat_interleave(counts, output_size=4))
+    graph.replay()
+    assert y.tolist() == [0, 1, 1, 2]
+    for wrong in ([1, 4, 1], [-1, 4, 1], [1, 1, 1]):
+        counts.copy_(facula.tensor(wrong))
+        graph.replay()
+        with pytest.raises((IndexError, RuntimeError)):
+            cuda.synchronize()
 
 
 def test_a_number_is_written_in_a_captured_step():

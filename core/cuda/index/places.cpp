@@ -32,6 +32,7 @@ FACULA_KERNEL(search_sorted, "index.h", SearchArguments, kRealDTypes & ~only(DTy
 FACULA_KERNEL(clear_triangle, "index.h", TriangleArguments, kWordDTypes)
 FACULA_KERNEL(list_triangle, "index.h", TriangleListArguments, kNumberDTypes)
 FACULA_KERNEL(make_range, "index.h", RangeArguments, kRealDTypes & ~only(DType::Bool))
+FACULA_KERNEL(make_evenly_spaced, "index.h", SpacedArguments, kAllDTypes & ~only(DType::Bool))
 
 // So few elements that may meet are written one after the other by one thread; with many that
 // cannot meet, so are more.
@@ -231,6 +232,17 @@ void make_range(const Tensor& y, Scalar start, Scalar step) {
   make_range_kernel.for_each(
       y.device(), {y.dtype()}, y.numel(),
       {y.address(), y.numel(), start.to_int(), step.to_int(), start.to_double(), step.to_double()});
+}
+
+void make_evenly_spaced(const Tensor& y, int64_t n_from_first, Complex128 first, Complex128 last,
+                        Complex128 step) {
+  make_evenly_spaced_kernel.for_each(y.device(), {y.dtype()}, y.numel(),
+                                     {y.address(),
+                                      y.numel(),
+                                      n_from_first,
+                                      {first.real(), first.imag()},
+                                      {last.real(), last.imag()},
+                                      {step.real(), step.imag()}});
 }
 
 void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower) {

@@ -41,6 +41,9 @@ void search_sorted(const Tensor& places, const Tensor& ordered, const Tensor& va
 
 // y[i] = start + i * step, of a contiguous vector of a real dtype but bool.
 void make_range(const Tensor& y, Scalar start, Scalar step);
+// As math::EvenlySpaced, of a contiguous vector of any dtype but bool; one of meta stays as it is.
+void make_evenly_spaced(const Tensor& y, int64_t n_from_first, Complex128 first, Complex128 last,
+                        Complex128 step);
 
 // Zeros above a diagonal of the matrices of contiguous y, or below it.
 void clear_triangle(const Tensor& y, int64_t diagonal, bool keeps_lower);

@@ -2,6 +2,7 @@
 #pragma once
 #include "cuda/kernels/fault.h"
 #include "cuda/kernels/shape.h"
+#include "math/evenly_spaced.h"
 #include "math/triangle.h"
 #ifdef __CUDACC_RTC__
 #include "math/complex.h"
@@ -122,6 +123,13 @@ struct RangeArguments {
   char* y;
   int64_t numel, start, step;
   double from, by;
+};
+
+// As math::EvenlySpaced; numbers are real and imaginary parts.
+struct SpacedArguments {
+  char* y;
+  int64_t numel, n_from_first;
+  double first[2], last[2], step[2];
 };
 
 #ifdef __CUDACC_RTC__
@@ -388,6 +396,23 @@ FACULA_FN void make_range(const RangeArguments& a) {
   } else {
     *y = T(Wide<T>(a.from + double(i) * a.by));
   }
+}
+
+template <class T>
+FACULA_FN void make_evenly_spaced(const SpacedArguments& a) {
+  int64_t i = thread_number();
+  if (i >= a.numel) return;
+  using Numbers = math::EvenlySpaced<T>;
+  using W = typename Numbers::W;
+  auto number = [](const double* parts) {
+    if constexpr (is_complex_v<W>) {
+      return W(typename W::value_type(parts[0]), typename W::value_type(parts[1]));
+    } else {
+      return W(parts[0]);
+    }
+  };
+  Numbers numbers{number(a.first), number(a.last), number(a.step), a.n_from_first, a.numel};
+  reinterpret_cast<T*>(a.y)[i] = T(numbers(i));
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "bind/sparse.h"
 #include "cpu/shape/range.h"
 #include "cuda/index/places.h"
+#include "math/evenly_spaced.h"
 #include "ops/factory.h"
 #include "ops/ops.h"
 
@@ -17,20 +18,13 @@ namespace facula {
 
 namespace {
 
-// n elements, computed on the CPU and then moved. fill_in(T()) gives the function that writes those
-// of [begin, end) to `to`.
-template <class F>
-Tensor generate(int64_t n, DType dtype, Device device, F&& fill_in) {
-  if (device.is_meta()) return empty({n}, dtype, device);
-  Tensor x = empty({n}, dtype);
-  visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    T* data = x.data_as<T>();
-    auto fill = fill_in(T());
-    constexpr int64_t kPiece = 32768;
-    parallel_for(n, kPiece, [&](int64_t begin, int64_t end) { fill(data + begin, begin, end); });
-  });
-  return to(x, device, dtype, false);
+// Lets fill(to, begin, end) write the elements of [begin, end) to `to`, for all of them.
+template <class T, class F>
+void fill_in_pieces(const Tensor& y, const F& fill) {
+  constexpr int64_t kPiece = 32768;
+  T* data = y.data_as<T>();
+  parallel_for(y.numel(), kPiece,
+               [&](int64_t begin, int64_t end) { fill(data + begin, begin, end); });
 }
 
 // The function that fills with value(i).
@@ -83,73 +77,53 @@ Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype, Device device)
   check_not_implemented(dtype != DType::Bool && !is_complex(dtype), "arange: not implemented for ",
                         dtype, ".");
   int64_t n = arange_length(start, end, step, dtype);
+  Tensor y = empty({n}, dtype, device);
   if (!device.is_cpu()) {
-    Tensor y = empty({n}, dtype, device);
     cuda::make_range(y, start, step);
     return y;
   }
-  return generate(n, dtype, device, [&](auto zero) {
-    using T = decltype(zero);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
     const cpu::RangeTable& table = cpu::get_range_table();
     if constexpr (std::is_integral_v<T>) {
       auto fill = table.integers[__builtin_ctz(sizeof(T))];
       int64_t first = start.to_int(), each = step.to_int();
-      return [=](T* to, int64_t begin, int64_t end) { fill(to, begin, end, first, each); };
-    } else if constexpr (is_complex_v<T>) {
-      return one_by_one<T>([](int64_t) { return T(); });  // refused before
-    } else {
-      auto fill = range_of(table, zero);
-      return [=](T* to, int64_t begin, int64_t end) { fill(to, begin, end, from, by); };
+      fill_in_pieces<T>(
+          y, [=](T* to, int64_t begin, int64_t end) { fill(to, begin, end, first, each); });
+    } else if constexpr (is_floating_v<T>) {  // complex numbers were refused
+      auto fill = range_of(table, T());
+      fill_in_pieces<T>(y,
+                        [=](T* to, int64_t begin, int64_t end) { fill(to, begin, end, from, by); });
     }
   });
+  return y;
 }
 
 namespace {
 
-// Numbers at equal distances, `steps` of them. Counted from the nearer end, so that the last one is
-// exactly `end`; a narrow dtype rounds after each operation, as arithmetic in it would. Float and
-// double round product and sum once, which is also what PyTorch's numbers show.
 template <class T>
-struct EvenlySpaced {
-  using W = std::conditional_t<std::is_integral_v<T>, double, Wide<T>>;
-  W first, last, step;
-  int64_t n_from_first, steps;
+math::EvenlySpaced<T> evenly_spaced(Scalar start, Scalar end, int64_t steps) {
+  using Numbers = math::EvenlySpaced<T>;
+  using W = typename Numbers::W;
+  W first = start.to<T>(), last = end.to<T>();
+  W step = -0.0;  // which added to one number alone leaves it as it is, its sign included
+  if (steps > 1)
+    step = Numbers::rounded(Numbers::rounded(last - first) / W(static_cast<double>(steps - 1)));
+  return {first, last, step, steps == 1 ? 1 : steps / 2, steps};
+}
 
-  EvenlySpaced(Scalar start, Scalar end, int64_t steps)
-      : first(start.to<T>()),
-        last(end.to<T>()),
-        step(-0.0),  // which added to one number alone leaves it as it is, its sign included
-        n_from_first(steps == 1 ? 1 : steps / 2),
-        steps(steps) {
-    if (steps > 1) step = rounded(rounded(last - first) / W(static_cast<double>(steps - 1)));
+// The numbers of [begin, end), all at once.
+template <class T>
+void fill(const math::EvenlySpaced<T>& numbers, T* to, int64_t begin, int64_t end) {
+  if constexpr (is_floating_v<T>) {
+    int64_t middle = std::clamp(numbers.n_from_first, begin, end);
+    auto around = range_around(cpu::get_range_table(), T());
+    around(to, begin, middle, 0, numbers.first, numbers.step);
+    around(to + (middle - begin), middle, end, numbers.steps - 1, numbers.last, numbers.step);
+  } else {
+    one_by_one<T>(numbers)(to, begin, end);
   }
-
-  static W rounded(W value) {
-    if constexpr (is_reduced_float_v<T>) return W(T(value));
-    return value;
-  }
-
-  W operator()(int64_t i) const {
-    bool is_from_first = i < n_from_first;
-    W distance = W(static_cast<double>(is_from_first ? i : i - (steps - 1)));
-    if constexpr (std::is_floating_point_v<T>)
-      return std::fma(step, distance, is_from_first ? first : last);
-    return rounded((is_from_first ? first : last) + rounded(step * distance));
-  }
-
-  // The numbers of [begin, end), all at once.
-  void fill(T* to, int64_t begin, int64_t end) const {
-    int64_t middle = std::clamp(n_from_first, begin, end);
-    const cpu::RangeTable& table = cpu::get_range_table();
-    if constexpr (is_floating_v<T>) {
-      auto around = range_around(table, T());
-      around(to, begin, middle, 0, first, step);
-      around(to + (middle - begin), middle, end, steps - 1, last, step);
-    } else {
-      one_by_one<T> (*this)(to, begin, end);
-    }
-  }
-};
+}
 
 }  // namespace
 
@@ -158,12 +132,17 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device dev
   check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
   check_fits("linspace", "start", start, dtype);
   check_fits("linspace", "end", end, dtype);
-  return generate(steps, dtype, device, [&](auto zero) {
-    using T = decltype(zero);
-    return [spaced = EvenlySpaced<T>(start, end, steps)](T* to, int64_t first, int64_t last) {
-      spaced.fill(to, first, last);
-    };
+  Tensor y = empty({steps}, dtype, device);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto numbers = evenly_spaced<T>(start, end, steps);
+    if (!device.is_cpu())
+      return cuda::make_evenly_spaced(y, numbers.n_from_first, Complex128(numbers.first),
+                                      Complex128(numbers.last), Complex128(numbers.step));
+    fill_in_pieces<T>(y,
+                      [&](T* to, int64_t first, int64_t last) { fill(numbers, to, first, last); });
   });
+  return y;
 }
 
 Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtype, Device device) {
@@ -171,14 +150,24 @@ Tensor logspace(Scalar start, Scalar end, int64_t steps, double base, DType dtyp
   check_not_implemented(dtype != DType::Bool, "logspace: not implemented for bool.");
   check_fits("logspace", "start", start, dtype);
   check_fits("logspace", "end", end, dtype);
-  return generate(steps, dtype, device, [&](auto zero) {
-    using T = decltype(zero);
+  if (!device.is_cpu()) {
+    // Exponents of integers are numbers between the integers start and end.
+    auto whole = [&](Scalar x) { return is_integral(dtype) ? Scalar(x.to_int()) : x; };
+    DType type = is_complex(dtype) ? DType::Complex128 : DType::Float64;
+    Tensor exponents = linspace(whole(start), whole(end), steps, type, device);
+    return to_dtype(pow(wrapped_number(base), exponents), dtype);
+  }
+  Tensor y = empty({steps}, dtype);
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
     using W = std::conditional_t<is_complex_v<T>, Complex128, double>;
     using Exponent = std::conditional_t<std::is_integral_v<T>, T, W>;
-    return one_by_one<T>([base, power = EvenlySpaced<Exponent>(start, end, steps)](int64_t i) {
-      return Wide<T>(std::pow(W(base), W(power(i))));
-    });
+    auto power = evenly_spaced<Exponent>(start, end, steps);
+    fill_in_pieces<T>(y, one_by_one<T>([base, power](int64_t i) {
+                        return Wide<T>(std::pow(W(base), W(power(i))));
+                      }));
   });
+  return y;
 }
 
 namespace {

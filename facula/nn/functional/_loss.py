@@ -752,7 +752,7 @@ def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None
             f"{name}: expected class indices of dtype int64, got {target.dtype}. Convert them "
             "with target.long()."
         )
-    if target.is_cuda and least == 0:
+    if target.is_cuda and (least == 0 or _core._cuda_is_capturing(target.device.index)):
         return  # gather() reports them, when the GPU is next waited for
     n_classes = input.size(-1) if input.dim() > 0 else 1
     is_bad = (target < least) | (target >= n_classes)
@@ -877,8 +877,9 @@ def multilabel_margin_loss(
     # 1 up to the first -1, and 0 from there on. Classes that do not count become 0, a legal index,
     # and the mask of pairs leaves them out.
     counts = (classes >= 0).long().cumprod(1)
-    if not counts.is_meta and counts.numel() > 0:
-        # Columns in which no row has a target: most of them, where classes are many.
+    is_captured = counts.is_cuda and _core._cuda_is_capturing(counts.device.index)
+    if not counts.is_meta and not is_captured and counts.numel() > 0:
+        # Without columns in which no row has a target: most of them, where classes are many.
         n_most = max(1, int(counts.sum(1).max()))
         classes, counts = classes[:, :n_most], counts[:, :n_most]
     classes = classes * counts
