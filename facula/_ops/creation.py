@@ -234,10 +234,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     n, skipped = input.numel(), 0 if with_replacement else 1
-    if n == 0 or (r > n and not with_replacement):
-        return input[:0].reshape(0, r)
-    if n == 1:
-        return input.reshape(1, 1).repeat(1, r)
+    if r > 64 and (n == 0 or (r > n and not with_replacement)):
+        return input[:0].reshape(0, r)  # not in r steps
     # PyTorch has a grid of as many dimensions as r, which tensors do not have either.
     if r > 64 or math.comb(n if skipped else n + r - 1, r) * r >= 2**32:
         raise RuntimeError(

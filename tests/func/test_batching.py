@@ -570,3 +570,9 @@ def test_what_differs_by_example_is_done_for_all_at_once(monkeypatch):
         vmap(facula.quantile)(x, facula.full((N,), 2.0))
     with pytest.raises(RuntimeError, match="narrow"):
         vmap(lambda a, i: facula.narrow(a, 0, i, 2))(x, start + 2)
+
+
+def test_the_sum_of_a_bool_without_dimensions_is_an_integer():
+    summed = vmap(lambda x: x.sum_to_size(()))(facula.ones(3, dtype=facula.bool))
+    assert summed.dtype == facula.int64
+    assert summed.tolist() == [1, 1, 1]

@@ -102,6 +102,8 @@ def sum_to_size(batch: Batch, func: _Function, x: Tensor, *args: Any) -> Any:
     sizes = sizes_in(args)
     n_extra = int(x.dim()) - len(sizes)
     physical = batch.lower(x)
+    if not sizes:  # without dimensions, too, a sum: that of bool is int64
+        return batch.wrap(physical.unsqueeze(-1).flatten(1).sum(1))
     if n_extra > 0:
         physical = physical.sum(list(range(1, n_extra + 1)))
     return batch.wrap(physical.sum_to_size(batch.size, *sizes))
