@@ -9,7 +9,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
-from facula._ops._mark import operation
+from facula._ops._mark import looks_at_values, operation
 from facula._ops._out import into, named
 from facula._ops.creation import triu_indices
 from facula._ops.shapes import broadcast_tensors
@@ -410,6 +410,7 @@ def is_inference(input: Tensor) -> bool:
 
 
 @operation(method=True)
+@looks_at_values
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the elements that are not zero, in a result of a fixed number of rows.
 

@@ -576,3 +576,9 @@ def test_the_sum_of_a_bool_without_dimensions_is_an_integer():
     summed = vmap(lambda x: x.sum_to_size(()))(facula.ones(3, dtype=facula.bool))
     assert summed.dtype == facula.int64
     assert summed.tolist() == [1, 1, 1]
+
+
+def test_nonzero_static_finds_as_many_rows_in_every_example():
+    x = facula.tensor([[0, 3, 4], [5, 0, 0]])
+    found = vmap(lambda x: x.nonzero_static(size=2, fill_value=-1))(x)
+    assert found.tolist() == [[[1], [2]], [[0], [-1]]]

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from . import known_transforms
 from .compare import Difference
 from .engine import check_bad_inputs, check_op
 from .frameworks import DTYPES, facula
@@ -58,14 +59,13 @@ def _vmap(op: Op, dtype: str) -> tuple[int, list[Difference]]:
     if not supports(op, dtype):
         return 0, []
     n_cases, found, _ = vmap_differences(op, dtype)
-    return n_cases, [Difference("vmap", f"{text} | {text}") for text in found]
+    return n_cases, found
 
 
 def _forward_mode(op: Op, dtype: str) -> tuple[int, list[Difference]]:
     if not supports(op, dtype) or dtype in ("int64", "bool"):
         return 0, []
-    n_cases, found = jvp_differences(op, dtype)
-    return n_cases, [Difference("jvp", f"{text} | {text}") for text in found]
+    return jvp_differences(op, dtype)
 
 
 ASPECTS: dict[str, Callable[[Op, str], tuple[int, list[Difference]]]] = {
@@ -94,12 +94,21 @@ def _job(name: str, dtypes: tuple[str, ...], aspects: tuple[str, ...]) -> Job:
     )
 
 
+def _unexcused(aspect: str, op: str, dtype: str, found: list[Difference]) -> list[Difference]:
+    if aspect == "calls":
+        return unexcused(op, dtype, found)
+    if aspect == "wrong calls":
+        return found
+    category = "vmap" if aspect == "vmap" else "jvp"
+    return known_transforms.unexcused(category, op, dtype, found)
+
+
 def _work(job: Job, first: int) -> Iterator[Entry]:
     op = table()[job.name]
     for aspect, dtype in job.steps[first:]:
         start = time.perf_counter()
         n_cases, found = ASPECTS[aspect](op, dtype)
-        new = unexcused(job.name, dtype, found) if aspect == "calls" else found
+        new = _unexcused(aspect, job.name, dtype, found)
         # The names of nodes are compared too, but no result depends on them.
         differing = {d.text.partition(" | ")[2] for d in found if d.category != "grad_fn"}
         unexplained = {d.text.partition(" | ")[2] for d in new}

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import torch
 
+from .compare import Difference
 from .frameworks import facula
 from .func_programs import PROGRAMS, bad_calls, random_calls
+from .known_transforms import unexcused
 from .ops import table
 from .transforms import jvp_differences, vmap_differences
 
@@ -68,43 +70,28 @@ def test_the_examples_of_a_batch_draw_pytorchs_numbers(name: str, randomness: st
 
 
 OPS = table()
-# Memory that nobody has written to, and changes of a tensor's form that its examples cannot follow.
-_UNSPECIFIED = {"empty_like", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
-# An empty vector among the tensors has no part in the result, and here no gradient of zeros.
-_EMPTY_PART = {"cat", "concat", "concatenate"}
-# Numbers of complex32 and uint64, which these return, are stored and converted, not compared.
-_STORED_ONLY = {"chalf", "hash_tensor"}
-# Made of nonzero, whose results have another size for every example.
-_DATA_DEPENDENT = {"nonzero_static"}
+
+
+def _check(found: list[Difference]) -> None:
+    texts = [d.text for d in found[:N_SHOWN]]
+    assert not found, f"{len(found)} differences\n" + "\n".join(texts)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
-@pytest.mark.parametrize("name", sorted(OPS.keys() - _UNSPECIFIED - _STORED_ONLY - _DATA_DEPENDENT))
+@pytest.mark.parametrize("name", sorted(OPS))
 def test_vmap_does_for_a_batch_what_a_loop_does(name: str, dtype: str) -> None:
     if dtype not in OPS[name].dtypes:
         pytest.skip("compared for another dtype")
     _, differences, looped = vmap_differences(OPS[name], dtype)
     assert not looped, "no batching rule"
-    found = [d for d in differences if not (name in _EMPTY_PART and "0 gradients" in d)]
-    assert not found, f"{len(found)} differences\n" + "\n".join(found[:N_SHOWN])
+    _check(unexcused("vmap", name, dtype, differences))
 
 
-# PyTorch has a derivative there and the operation of ours refuses the input, alone as well.
-_REFUSED_ALONE = {"nn.functional.batch_norm"}
-# Singular vectors have a sign that nothing fixes, and in one sample another one.
-_FREE_SIGN = {"linalg.svd", "svd"}
-# PyTorch's tangent depends on the half of the matrix that the solution does not depend on, or is
-# NaN where everything is masked.
-_WRONG_THERE = {"masked.logsumexp", "triangular_solve"}
-# The mean and the scale of each group are recorded by PyTorch alone.
-_NOT_RECORDED = {"native_group_norm"}
-_NOT_COMPARED = _REFUSED_ALONE | _FREE_SIGN | _WRONG_THERE | _STORED_ONLY | _NOT_RECORDED
-
-
-@pytest.mark.parametrize("name", sorted(OPS.keys() - _NOT_COMPARED))
+@pytest.mark.parametrize("name", sorted(OPS))
 def test_forward_mode_gives_pytorchs_tangents(name: str) -> None:
-    _, differences = jvp_differences(OPS[name])
-    assert not differences, f"{len(differences)} differences\n" + "\n".join(differences[:N_SHOWN])
+    dtype = "float64"
+    _, differences = jvp_differences(OPS[name], dtype)
+    _check(unexcused("jvp", name, dtype, differences))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

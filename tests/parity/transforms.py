@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .compare import Difference
 from .frameworks import convert, facula, seed
 from .ops import Op
 from .samples import Sample, samples, supports
@@ -52,9 +53,9 @@ def _examples(t: Any) -> Any:
 # ---- vmap against the loop
 
 
-def vmap_differences(op: Op, dtype: str) -> tuple[int, list[str], set[str]]:
+def vmap_differences(op: Op, dtype: str) -> tuple[int, list[Difference], set[str]]:
     """The number of calls compared, what differed, and the operations that had no rule."""
-    found: list[str] = []
+    found: list[Difference] = []
     looped: set[str] = set()
     n_compared = 0
     for form in FORMS:
@@ -64,13 +65,15 @@ def vmap_differences(op: Op, dtype: str) -> tuple[int, list[str], set[str]]:
     return n_compared, found, looped
 
 
-def _form_differences(op: Op, form: str, dtype: str, looped: set[str]) -> tuple[int, list[str]]:
+def _form_differences(
+    op: Op, form: str, dtype: str, looped: set[str]
+) -> tuple[int, list[Difference]]:
     if form not in op.forms or form in op.missing_forms(facula):
         return 0, []
     if form == "method" and "function" in op.forms:
         return 0, []  # the same rule
     function, theirs = op.callable(facula, form), op.callable(torch, form)
-    found: list[str] = []
+    found: list[Difference] = []
     n_compared = 0
     for sample in samples(op, dtype, are_few=True) if supports(op, dtype) else ():
         call = convert(facula, (sample.args, sample.kwargs))
@@ -85,7 +88,8 @@ def _form_differences(op: Op, form: str, dtype: str, looped: set[str]) -> tuple[
             if is_refused and _pytorch_refuses(theirs, (sample.args, sample.kwargs), choice):
                 continue
             n_compared += 1
-            found += [f"{form} {sample.describe()} batched {choice}: {text}" for text in compared]
+            case = f"{form} {sample.describe()} batched {choice}"
+            found += [Difference("vmap", f"{text} | {case}") for text in compared]
     return n_compared, found
 
 
@@ -168,9 +172,17 @@ def _apart(expected: list[Any], actual: list[Any], what: str = "result") -> list
     for e, a in zip(expected, actual, strict=True):
         if e.shape != a.shape or e.dtype != a.dtype:
             found.append(f"{what} {a.dtype} {tuple(a.shape)}, not {e.dtype} {tuple(e.shape)}")
-        elif not facula.allclose(a.detach(), e.detach(), rtol=1e-4, atol=1e-5, equal_nan=True):
+        elif not _are_close(a.detach(), e.detach()):
             found.append(f"{what} {a.detach().flatten()[:6]}, not {e.detach().flatten()[:6]}")
     return found
+
+
+def _are_close(actual: Any, expected: Any) -> bool:
+    if actual.dtype == facula.complex32:  # stored, not computed with
+        actual, expected = actual.to(facula.complex64), expected.to(facula.complex64)
+    if not (actual.is_floating_point() or actual.is_complex()):
+        return bool(facula.equal(actual, expected))
+    return facula.allclose(actual, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
 def _gradients_apart(
@@ -202,9 +214,9 @@ def _gradients_apart(
 # ---- forward mode against PyTorch's
 
 
-def jvp_differences(op: Op, dtype: str = "float64") -> tuple[int, list[str]]:
+def jvp_differences(op: Op, dtype: str) -> tuple[int, list[Difference]]:
     """The number of calls compared, and what differed from ``torch.func.jvp``."""
-    found: list[str] = []
+    found: list[Difference] = []
     n_compared = 0
     has_function = bool({"function", "method", "property"} & set(op.forms))
     for form in FORMS if op.info.supports_forward_ad else ():
@@ -217,7 +229,8 @@ def jvp_differences(op: Op, dtype: str = "float64") -> tuple[int, list[str]]:
             differences = _tangent_differences(functions, sample)
             if differences is not None:
                 n_compared += 1
-                found += [f"{form} {sample.describe()}: {text}" for text in differences]
+                case = f"{form} {sample.describe()}"
+                found += [Difference("jvp", f"{text} | {case}") for text in differences]
     return n_compared, found
 
 

@@ -582,3 +582,4 @@ def _result(batch: Batch, func: _Function, x: Tensor, y: Tensor) -> Any:
 
 # The number of places is another for every example, unless these happen to agree.
 RULES["argwhere"] = loop_quietly
+RULES["nonzero_static"] = loop_quietly
