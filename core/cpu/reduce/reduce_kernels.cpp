@@ -269,12 +269,13 @@ struct FoldOf {
   using Kernel = std::conditional_t<std::is_same_v<T, bool>, Truth<Formula>, Fold<T, Formula>>;
 };
 
-// Kernel<T>::kernel() for each type T that is read.
-template <ReduceResult kResult, Kinds kKinds, template <class> class Kernel>
+// Kernel<T>::kernel() for each type T that is read; folds read 16-bit floats as they are, too.
+template <ReduceResult kResult, Kinds kKinds, template <class> class Kernel, bool kIsFold>
 constexpr std::array<ReduceKernel, kNumDTypes> by_dtype() {
   std::array<ReduceKernel, kNumDTypes> kernels = {};
-#define FACULA_SET(T, Name)                     \
-  if constexpr (is_read_as<T>(kResult, kKinds)) \
+#define FACULA_SET(T, Name)                                                               \
+  if constexpr (is_read_as<T>(kResult, kKinds) ||                                         \
+                (kIsFold && is_reduced_float_v<T> && is_read_as<float>(kResult, kKinds))) \
     kernels[static_cast<int>(DType::Name)] = Kernel<T>::kernel();
   FACULA_FORALL_DTYPES(FACULA_SET)
 #undef FACULA_SET
@@ -286,8 +287,8 @@ constexpr std::array<ReduceKernel, kNumDTypes> by_dtype() {
 extern const ReduceTable reduce_table;
 const ReduceTable reduce_table = {{
 #define FOLD(name, result, kinds, ...) \
-  by_dtype<ReduceResult::result, Kinds::kinds, FoldOf<formula::name>::template Kernel>(),
-#define KERNEL(name, Class, kinds, ...) by_dtype<ReduceResult::Total, Kinds::kinds, Class>(),
+  by_dtype<ReduceResult::result, Kinds::kinds, FoldOf<formula::name>::template Kernel, true>(),
+#define KERNEL(name, Class, kinds, ...) by_dtype<ReduceResult::Total, Kinds::kinds, Class, false>(),
 #include "tables/reduce.def"
 }};
 

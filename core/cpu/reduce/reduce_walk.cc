@@ -542,8 +542,11 @@ Job make_job(ReduceOp op, const ReduceKernel& kernel, const Tensor& x, DimMask m
 void run_reduction(ReduceOp which, const Tensor& x, DimMask mask, DType read_dtype,
                    const Tensor& values, const Tensor& seconds, const ReduceParams& params) {
   for (DType dtype : {x.dtype(), read_dtype, values.dtype()}) check_computed(dtype);
-  const ReduceKernel& kernel =
-      get_reduce_table().kernels[static_cast<int>(which)][static_cast<int>(read_dtype)];
+  const auto& kernels = get_reduce_table().kernels[static_cast<int>(which)];
+  bool is_widened_by_kernel =
+      read_dtype == wide_dtype(x.dtype()) && !kernels[static_cast<int>(x.dtype())].is_null();
+  if (is_widened_by_kernel) read_dtype = x.dtype();
+  const ReduceKernel& kernel = kernels[static_cast<int>(read_dtype)];
   // The short way for small tensors: one chunk, one result.
   int64_t numel = x.numel();
   if (values.numel() == 1 && numel <= kReduceChunk && x.is_contiguous() &&

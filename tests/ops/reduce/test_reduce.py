@@ -1,5 +1,7 @@
 """Reductions against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -360,3 +362,25 @@ def test_sum_to_size_undoes_a_broadcast(size, dims):
     assert facula.ones(2, 3).sum_to_size(1, 3).tolist() == [[2, 2, 2]]
     with pytest.raises(RuntimeError, match=r"sum_to_size: a tensor of shape \(2, 3\) cannot be"):
         facula.ones(2, 3).sum_to_size(2)
+
+
+# Whole numbers, whose sums are exact in any order: read as they lie or converted first.
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["sum", "mean", "nansum", "amax", "amin", "norm"])
+@pytest.mark.parametrize("shape", [(5,), (70, 3), (300, 17), (9, 600), (3, 129, 40), (4, 0)])
+def test_16_bit_floats_are_reduced_as_float32_is(shape, name, dtype):
+    n = facula.Size(shape).numel()
+    wide = (facula.arange(n) * 7 % 13 - 6).reshape(shape).float()
+    x = wide.to(getattr(facula, dtype))
+    if name == "nansum" and n:
+        x.view(-1)[::5] = wide.view(-1)[::5] = facula.nan
+    views = [lambda x: x, lambda x: x.mT if x.dim() > 1 else x.flip(0), lambda x: x[..., ::2]]
+    views.append(lambda x: x[:1].expand(x.shape))
+    for view, dim in itertools.product(views, (None, *range(len(shape)))):
+        if name in ("amax", "amin") and 0 in shape:
+            continue
+        options = {} if dim is None else {"dim": dim}
+        got = getattr(facula, name)(view(x), **options)
+        expected = getattr(facula, name)(view(wide), **options).to(x.dtype)
+        assert got.dtype == x.dtype
+        assert facula.allclose(got, expected, rtol=0, atol=0, equal_nan=True), (dim, got, expected)
