@@ -278,34 +278,34 @@ void read_slices(const Walk& walk, int axis, DType dtype, const cpu::IndexBounds
 }
 
 // The order of memory of x, which is indexed along one dimension, for a tensor of this shape; none
-// where `out` goes along memory as well.
-std::optional<Dims> order_of(const Tensor& out, const Tensor& x, const Places& places) {
+// where `other`, what is read from or written to it, goes along memory as well.
+std::optional<Dims> order_of(const Tensor& other, const Tensor& x, const Places& places) {
   constexpr int64_t kFew = 4096, kFar = 128;
   const Tensor& index = places.index;
-  if (places.size == INT64_MAX || index.dim() != out.dim() || out.numel() < kFew) return {};
+  if (places.size == INT64_MAX || index.dim() != other.dim() || other.numel() < kFew) return {};
   Dims steps = x.strides(), order;
-  int64_t last = -1;  // the fastest dimension of out
+  int64_t last = -1;  // the fastest dimension of other
   bool has_axis = false;
-  for (int64_t d = 0; d < out.dim(); ++d) {
-    if (out.size(d) == 1) continue;
-    if (index.size(d) != 1) {
+  for (int64_t d = 0; d < other.dim(); ++d) {
+    if (other.size(d) == 1) continue;
+    if (index.size(d) != 1 && index.stride(d) != 0) {
       if (has_axis) return {};
       has_axis = true;
       steps[d] = places.stride;
     }
-    if (steps[d] == 0) return {};
-    if (last < 0 || out.stride(d) <= out.stride(last)) last = d;
+    if (steps[d] == 0 || other.stride(d) == 0) return {};
+    if (last < 0 || other.stride(d) <= other.stride(last)) last = d;
     order.push_back(d);
   }
   if (order.empty() || steps[last] * x.itemsize() < kFar) return {};
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return steps[a] < steps[b]; });
   if (order[0] == last) return {};
-  Dims strides(out.dim(), 1);
+  Dims strides(other.dim(), 1);
   int64_t step = 1;
   for (int64_t d : order) {
     strides[d] = step;
-    step *= out.size(d);
+    step *= other.size(d);
   }
   return strides;
 }
@@ -349,6 +349,12 @@ void write_at(const char* op, const Tensor& target, const Tensor& values, Places
     return cuda::write_at(target, on_device_of(target, values), places.index, bounds_of(op, places),
                           places.stride, static_cast<IndexWrite>(mode), places.is_distinct,
                           is_apart);
+  if (std::optional<Dims> strides = order_of(values, target, places)) {
+    // As in read_at().
+    Tensor ordered = empty_strided(values.sizes(), *strides, values.dtype(), values.device());
+    copy_into(ordered, values);
+    return write_at(op, target, ordered, places, mode, is_apart);
+  }
   Walk walk = make_walk(op, target, {values, places.index});
   DType moved = mode == WriteMode::Set ? carrier(target.dtype()) : target.dtype();
   Loop loop = kernel_of(cpu::get_index_table().write_at[static_cast<int>(mode)], moved);

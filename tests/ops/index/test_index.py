@@ -457,6 +457,72 @@ def test_choices_do_not_depend_on_the_threads():
     )
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int32", "bfloat16", "float64", "complex64"])
+def test_values_may_lie_across_what_they_are_written_to(dtype):
+    kind = getattr(facula, dtype)
+    x, y = ((facula.arange(5400) % n - 5).to(kind).view(2, 60, 45) for n in (11, 13))
+    index = facula.arange(60).flip(0) % 50
+    rows = [int(i) for i in index]
+    for order in ((0, 2, 1), (2, 1, 0), (1, 0, 2)):
+        across = y.permute(order).contiguous().permute([order.index(d) for d in range(3)])
+        for find in (
+            lambda values: x.index_copy(1, index, values),
+            lambda values: x.index_add(1, index, values),
+            lambda values: x.index_put((facula.tensor([1, 0]), index[:2]), values[:, 0]),
+            lambda values: x.clone().index_put_((None, index), values, accumulate=True),
+        ):
+            assert facula.equal(find(across), find(y))
+    copied = x.index_copy(1, index, across)
+    assert all(facula.equal(copied[:, p], y[:, rows.index(p)]) for p in range(10, 50))
+    one = y[:1, :1].expand(2, 60, 45)
+    assert facula.equal(x.index_copy(1, index, one)[:, 0], one[:, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int64"])
+def test_extrema_at_single_places_agree_with_those_of_rows(dtype):
+    a = (facula.arange(3000) * 37 % 101 - 50).to(getattr(facula, dtype)).view(30, 100)
+    index = facula.arange(3000).view(30, 100) * 7 % 100
+    for reduce, join in (("amax", facula.maximum), ("amin", facula.minimum)):
+        found = facula.zeros(30, 100, dtype=a.dtype).scatter_reduce_(1, index, a, reduce)
+        expected = facula.zeros(30, 100, dtype=a.dtype)
+        for column in range(100):
+            at = index[:, column : column + 1]
+            expected.scatter_(1, at, join(expected.gather(1, at), a[:, column : column + 1]))
+        assert facula.equal(found, expected)
+        if a.is_floating_point():
+            one = facula.full((1,), facula.nan, dtype=a.dtype)
+            zero = facula.zeros(2, dtype=a.dtype)
+            at = facula.tensor([0])
+            assert zero.scatter_reduce(0, at, one, reduce).isnan().tolist() == [True, False]
+            assert one.scatter_reduce(0, at, zero, reduce).isnan().item()
+
+
+def test_an_expanded_index_is_checked_before_anything_is_written():
+    x = facula.zeros(4, 50)
+    for bad in (4, -1):
+        index = facula.tensor([[1], [bad]]).expand(2, 50)
+        with pytest.raises(RuntimeError, match=f"index {bad}"):
+            x.scatter_(0, index, facula.ones(2, 50))
+        with pytest.raises(IndexError, match="index"):
+            x.index_reduce_(0, facula.tensor([0, bad]), facula.ones(2, 50), "amax")
+    assert x.count_nonzero() == 0
+    source = facula.full((2, 50), 3.0, requires_grad=True)
+    x.index_reduce_(0, facula.tensor([0, 2]), source, "prod", include_self=False)
+    x.sum().backward()
+    assert x.sum(1).tolist() == [150, 0, 150, 0] and (source.grad == 1).all()
+
+
+def test_the_values_of_bools_and_where_they_are():
+    for x in ([True], [False, False], [True, False, True], [[False], [True]]):
+        given = facula.tensor(x)
+        values, inverse, counts = facula.unique(given, return_inverse=True, return_counts=True)
+        expected = np.unique(np.array(x).ravel(), return_inverse=True, return_counts=True)
+        assert inverse.shape == given.shape and values.dtype == facula.bool
+        assert [t.dtype for t in (inverse, counts)] == [facula.int64] * 2
+        for found, wanted in zip((values, inverse.reshape(-1), counts), expected, strict=True):
+            np.testing.assert_array_equal(found.numpy(), wanted.ravel())
+
+
 def test_an_index_may_be_the_memory_that_is_written():
     x = facula.tensor([1, 2, 0])
     x[x] = facula.tensor([10, 20, 30])
