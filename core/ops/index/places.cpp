@@ -50,8 +50,10 @@ void run_apart(const Walk& walk, Loop loop, const void* params) {
   }
   if (axis < 0 || walk.numel <= kGrain) return run_index_inside(walk, loop, params);
   int64_t others = walk.numel / walk.sizes[axis];
-  // At least a few cache lines, lest two threads write to the same one.
-  int64_t grain = std::max<int64_t>(axis == 0 ? 256 : 1, kGrain / others);
+  // At least some cache lines: two threads must not write to the same one, and the copy of a piece
+  // has to pay for its call.
+  int64_t least = axis == 0 ? std::max<int64_t>(256, 1024 / walk.item_bytes[0]) : 1;
+  int64_t grain = std::max(least, kGrain / others);
   parallel_for(walk.sizes[axis], grain, [&](int64_t begin, int64_t end) {
     Walk piece = walk;
     piece.sizes[axis] = end - begin;
