@@ -185,9 +185,13 @@ void read_lines(char** data, const int64_t* steps, int64_t n, int64_t nbytes,
 }
 
 bool are_inside(const int64_t* index, int64_t n, int64_t low, int64_t high) {
-  bool is_one_outside = false;
-  for (int64_t i = 0; i < n; ++i) is_one_outside |= index[i] < low || index[i] >= high;
-  return !is_one_outside;
+  // One that is below has its sign set, and one that is above that of the difference.
+  int64_t signs = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t place = static_cast<int64_t>(static_cast<uint64_t>(index[i]) - low);
+    signs |= place | static_cast<int64_t>(static_cast<uint64_t>(high - low - 1) - place);
+  }
+  return signs >= 0;
 }
 
 template <class Element>

@@ -123,15 +123,21 @@ Tensor offsets_of(const char* op, const Places& places) {
 Places checked(const char* op, Places places) {
   // On a GPU an index is checked as it is used: one that is out of bounds is left out.
   if (places.size == INT64_MAX || !places.index.is_cpu()) return places;
-  places.index = contiguous(to_dtype(places.index, DType::Int64));
-  const int64_t* index = places.index.data_as<int64_t>();
+  // What was expanded is looked at once.
+  Dims sizes = places.index.sizes();
+  for (int64_t d = 0; d < places.index.dim(); ++d)
+    if (places.index.stride(d) == 0 && sizes[d] > 1) sizes[d] = 1;
+  Tensor once = contiguous(
+      to_dtype(restrided(places.index, sizes, places.index.strides()), DType::Int64));
+  const int64_t* index = once.data_as<int64_t>();
   int64_t low = places.negative_allowed ? -places.size : 0;
   std::atomic<bool> is_outside = false;
-  parallel_for(places.index.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  parallel_for(once.numel(), kGrain, [&](int64_t begin, int64_t end) {
     if (!cpu::get_index_table().are_inside(index + begin, end - begin, low, places.size))
       is_outside = true;
   });
   if (is_outside) offsets_of(op, places);  // says which
+  places.index = expand(once, places.index.sizes());
   return places;
 }
 

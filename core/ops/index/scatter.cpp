@@ -117,7 +117,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
 namespace {
 
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
-                      const std::string& reduce, bool include_self = true);
+                      const std::string& reduce, bool include_self = true, const Into& into = {});
 
 // How many values each element of the result was made of, itself included where it counts.
 Tensor scatter_counts(const Tensor& like, int64_t dim, const Tensor& index, const Dims& src_sizes,
@@ -209,10 +209,12 @@ Gradients reduce_gradients(const Tensor& g, const Tensor& x, int64_t dim, const 
 }
 
 Tensor reduce_at(const Reduction& what, const Tensor& x, int64_t dim, const Tensor& index,
-                 const Tensor& src, const std::string& reduce, bool include_self) {
+                 const Tensor& src, const std::string& reduce, bool include_self,
+                 const Into& into) {
   WriteMode mode = mode_of(what.op, reduce);
   check_scatter(what.op, x, dim, index, src);
-  Tensor y = copy_of(x, MemoryFormat::Contiguous);
+  Tensor y = reduce == "mean" ? copy_of(x, MemoryFormat::Contiguous)
+                              : target_for(into, x, MemoryFormat::Contiguous, {index, src});
   {
     NoGradGuard guard;
     if (!include_self)
@@ -238,22 +240,23 @@ Tensor reduce_at(const Reduction& what, const Tensor& x, int64_t dim, const Tens
 
 // By places, of single elements.
 Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src,
-                      const std::string& reduce, bool include_self) {
+                      const std::string& reduce, bool include_self, const Into& into) {
   dim = wrap_dim("scatter_reduce", dim, x.dim());
   return reduce_at({"scatter_reduce", "ScatterReduceBackward0", ErrorKind::Runtime}, x, dim, index,
-                   src, reduce, include_self);
+                   src, reduce, include_self, into);
 }
 
 // As scatter_reduce, by a 1-d index of whole slices.
 Tensor index_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
-                    const std::string& reduce, bool include_self) {
+                    const std::string& reduce, bool include_self, const Into& into) {
   dim = wrap_dim("index_reduce", dim, x.dim());
   check(reduce != "sum", "index_reduce: expected reduce to be prod, mean, amax or amin, got sum.");
   check_source("index_reduce", x, dim, index, source);
   Dims shape(source.dim(), 1);
   if (source.dim() > 0) shape[dim] = index.numel();
   return reduce_at({"index_reduce", "IndexReduceBackward0", ErrorKind::Index}, x, dim,
-                   expand(reshape(index, shape), source.sizes()), source, reduce, include_self);
+                   expand(reshape(index, shape), source.sizes()), source, reduce, include_self,
+                   into);
 }
 
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> given) {
