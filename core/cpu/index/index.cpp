@@ -90,6 +90,11 @@ template <class T, WriteMode mode>
 T combined(T old, T value) {
   if constexpr (mode == WriteMode::Set) {
     return value;
+  } else if constexpr (is_reduced_float_v<T> &&
+                       (mode == WriteMode::AMin || mode == WriteMode::AMax)) {
+    float a = old, b = value;
+    bool takes = (mode == WriteMode::AMin ? b < a : b > a) | (b != b);
+    return takes ? value : old;
   } else if constexpr (is_reduced_float_v<T>) {
     return T(combined<float, mode>(old, value));
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -101,9 +106,10 @@ T combined(T old, T value) {
   } else if constexpr (is_complex_v<T>) {
     return value;  // complex numbers have no order; refused before
   } else {
-    // Without a branch, which would be guessed wrong every other time.
-    bool takes = (mode == WriteMode::AMin ? value < old : value > old) | (value != value);
-    return takes ? value : old;
+    // In two steps, each an instruction without a branch: a branch would be guessed wrong every
+    // other time.
+    T extremum = (mode == WriteMode::AMin ? value < old : value > old) ? value : old;
+    return value != value ? value : extremum;
   }
 }
 
