@@ -214,9 +214,7 @@ def cross(
         )
     if input.dtype == _core.bool and other.dtype == _core.bool:
         raise NotImplementedError("cross: not defined for bool.")
-    forward = input.roll(-1, dim) * other.roll(-2, dim)
-    backward = input.roll(-2, dim) * other.roll(-1, dim)
-    return into("cross", out, named("LinalgCrossBackward0", forward - backward))
+    return into("cross", out, _core._cross(input, other, dim if dim < 0 else dim - input.dim()))
 
 
 @operation(method=True, in_place=True)

@@ -46,6 +46,37 @@ def test_cross_and_trace_agree_with_numpy():
     check_op(facula.trace, np.trace, [(2, 3)], dtypes=SOME)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_cross_is_the_same_for_any_order_of_memory(dtype, dim):
+    facula.manual_seed(0)
+    shape = [5, 40, 70]
+    shape[dim] = 3
+    x, y = (facula.randn(*shape).mul(9).abs().to(getattr(facula, dtype)) for _ in range(2))
+    a, b = ([t.roll(-k, dim) for k in range(3)] for t in (x, y))
+    expected = a[1] * b[2] - a[2] * b[1]
+    for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        back = [order.index(d) for d in range(3)]
+        found = facula.cross(x.permute(order).contiguous().permute(back), y, dim)
+        assert found.is_contiguous() and facula.equal(found, expected)
+    wide = facula.zeros(*shape[:2], 2 * shape[2], dtype=x.dtype)
+    wide[..., ::2] = x
+    assert facula.equal(facula.cross(wide[..., ::2], y, dim), expected)
+    one = y[:1] if dim else y[:, :1]
+    assert facula.equal(facula.cross(x, one, dim), facula.cross(x, one.expand(shape), dim))
+    assert facula.cross(x[..., :0], y[..., :0], dim).numel() == 0 if dim < 2 else True
+
+
+def test_cross_of_two_dtypes_and_its_gradients():
+    x = facula.tensor([[1, 2, 3]])
+    y = facula.tensor([[0.5, 1.0, 2.0], [1.0, 0.0, 1.0]], requires_grad=True)
+    assert facula.cross(x, y, 1).tolist() == [[1.0, -0.5, 0.0], [2.0, 2.0, -2.0]]
+    facula.cross(x, y, 1)[:, 0].sum().backward()  # x1 y2 - x2 y1
+    assert y.grad.tolist() == [[0.0, -3.0, 2.0]] * 2
+    with facula.device("meta"):
+        assert facula.cross(facula.ones(4, 3), facula.ones(4, 3)).shape == (4, 3)
+
+
 def test_addr_adds_a_scaled_outer_product():
     check_op(
         lambda x, a, b: facula.addr(x, a, b, beta=2, alpha=3),

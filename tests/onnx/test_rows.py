@@ -241,6 +241,7 @@ PROGRAMS = {
     "split": (lambda x: (*x.split(2, 1), *x.split([1, 3], -1)), (X,)),
     "unbind": (lambda x: x.unbind(1), (X,)),
     "flip": (lambda x: x.flip(1, 2), (X,)),
+    "cross": (lambda x, y: facula.cross(x, y.flip(1), 1), (X, Y)),
     "roll": (lambda x: (x.roll(1, 1), x.roll((1, -2), (1, 2)), x.roll(5)), (X,)),
     "tril": (lambda m: (m.tril(), m.triu(1), (m > 0.5).tril(-1)), (M,)),
     "diagonal": (lambda m: (m.diagonal(0, 1, 2), m.diagonal(1, 1, 2)), (M,)),

@@ -16,7 +16,7 @@ _OTHERS = """
     clamp_min clip complex conj copysign div divide fill fix float_power greater greater_equal
     heaviside imag isreal ldexp lerp less less_equal logit multiply mvlgamma
     nan_to_num negative not_equal polar polygamma positive pow real resolve_conj resolve_neg
-    round rsub special_polygamma square sub subtract true_divide where _conj _neg_view
+    round rsub special_polygamma square sub subtract true_divide where _conj _cross _neg_view
 
     __abs__ __add__ __and__ __eq__ __floordiv__ __ge__ __gt__ __invert__ __le__ __lshift__ __lt__
     __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__ __rfloordiv__

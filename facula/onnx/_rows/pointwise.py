@@ -218,6 +218,15 @@ def mul(g: Writer, x: Any, other: Any) -> str:
     return g.op("Mul", *_pair(g, x, other))
 
 
+@row("cross")
+def cross(g: Writer, x: Value, other: Value, dim: int) -> str:
+    a, b = (
+        [g.op("Gather", v, g.constant(places), axis=dim) for places in ([1, 2, 0], [2, 0, 1])]
+        for v in _pair(g, x, other)
+    )
+    return g.op("Sub", g.op("Mul", a[0], b[1]), g.op("Mul", a[1], b[0]))
+
+
 @row("div", "divide", "true_divide")
 def div(g: Writer, x: Any, other: Any, rounding_mode: str | None = None) -> str:
     if rounding_mode == "floor":
