@@ -219,15 +219,11 @@ def _rrelu(
         return named("RreluWithNoiseBackward0", result)
     if input.is_meta:
         return input.mul_(1.0) if in_place else input * 1.0
-    is_below = input.detach() <= 0
+    elements = input.detach()
     if input.is_cuda:
-        draws = _core.empty_like(input, requires_grad=False)
-        slopes = draws.uniform_(lower, upper, generator=generator).masked_fill_(~is_below, 1)
+        draws = _core.empty_like(elements)
+        slopes = draws.uniform_(lower, upper, generator=generator).masked_fill_(~(elements <= 0), 1)
     else:
-        # Only elements that are not positive take a random number, in their order, as in PyTorch.
-        draws = _core.empty(int(is_below.sum()), dtype=_core.float64)
-        draws.uniform_(lower, upper, generator=generator)
-        slopes = _core.ones_like(input, requires_grad=False)
-        slopes.masked_scatter_(is_below, draws.to(input.dtype))
+        slopes = _core._rrelu_slopes(elements, lower, upper, generator)
     result = input.mul_(slopes) if in_place else input * slopes
     return named("RreluWithNoiseBackward0", result)

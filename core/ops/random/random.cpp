@@ -1,5 +1,6 @@
 #include "ops/random/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -130,6 +131,34 @@ Tensor& uniform_(Tensor& x, double from, double to, Generator& generator) {
     fill_with("uniform_", real, VISIT(visit_floating), generator, draw,
               [&](auto* out, int64_t n) { fill_uniform(out, n, from, to, generator); });
   });
+}
+
+// The factors of rrelu() in training, for a tensor of the CPU: only elements that are not positive
+// take a random number, in their order.
+Tensor rrelu_slopes(const Tensor& x, double lower, double upper, const GeneratorArg& generator) {
+  NoGradGuard guard;
+  Tensor in = contiguous(x), y = empty(x.sizes(), x.dtype());
+  visit_floating("rrelu", x.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* from = in.data_as<T>();
+    T* to = y.data_as<T>();
+    int64_t n = in.numel(), n_below = 0, at = 0;
+    for (int64_t i = 0; i < n; ++i) n_below += Wide<T>(from[i]) <= 0;
+    Tensor draws = empty({n_below + 1}, DType::Float64), used = narrow(draws, 0, 0, n_below);
+    uniform_(used, lower, upper, or_default(generator, x.device()));
+    const double* numbers = draws.data_as<double>();
+    for (int64_t i = 0; i < n; ++i) {
+      // The number is read at any rate: a branch would be guessed wrong every other time.
+      bool is_below = Wide<T>(from[i]) <= 0;
+      double number = numbers[std::min(at, n_below)];  // x may have changed since it was counted
+      to[i] = T(static_cast<Wide<T>>(is_below ? number : 1.0));
+      at += is_below;
+    }
+  });
+  if (x.is_contiguous()) return y;
+  Tensor z = empty_like(x);
+  copy_into(z, y);
+  return z;
 }
 
 Tensor& log_normal_(Tensor& x, double mean, double std, Generator& generator) {
@@ -420,6 +449,7 @@ FACULA_BINDINGS {
   m.def("bernoulli", &bernoulli_to, "input"_a, nb::kw_only(), "generator"_or_none, "out"_or_none,
         doc);
   def_method("bernoulli", &bernoulli, nb::kw_only(), "generator"_or_none, doc);
+  m.def("_rrelu_slopes", &rrelu_slopes, "input"_a, "lower"_a, "upper"_a, "generator"_or_none);
   def_op(m, "bernoulli", &bernoulli_with_p, "p"_a, nb::kw_only(), "generator"_or_none);
   m.def("poisson", &poisson, "input"_a, "generator"_or_none,
         R"(Poisson numbers with the rates in input.
