@@ -13,8 +13,7 @@ inline namespace FACULA_ISA {
 
 namespace {
 
-constexpr int64_t kShort = 16;  // lines that are ranked, which takes no memory
-static_assert(kShort <= kMaxRanked);
+constexpr int64_t kShort = 32;  // lines whose elements are all compared, which takes no memory
 
 template <class T>
 struct Line {
@@ -67,6 +66,20 @@ K select(K* x, K* other, int64_t n, int64_t k) {
   }
 }
 
+// The first place of the k-th smallest of n <= kShort keys; `keys` has room for kShort, and the
+// rest is overwritten. How many are less than each is counted for all side by side.
+template <class K>
+int64_t find_in_short(K* keys, int64_t n, int64_t k) {
+  std::fill(keys + n, keys + kShort, K(0));
+  K n_less[kShort] = {};
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < kShort; ++i) n_less[i] += keys[j] < keys[i];
+  int64_t best = -1;
+  for (int64_t i = 0; i < n; ++i)
+    if (n_less[i] <= static_cast<K>(k) && (best < 0 || n_less[i] > n_less[best])) best = i;
+  return best;
+}
+
 // The last place of the smallest of the most frequent values. `sorted` and `order` have room for n.
 template <class T>
 int64_t mode(const Line<T>& line, T* sorted, int64_t* order) {
@@ -84,7 +97,7 @@ int64_t mode(const Line<T>& line, T* sorted, int64_t* order) {
   return best;
 }
 
-// `keys` and `other` have room for n keys.
+// `keys` and `other` have room for n keys, and for kShort of them at least.
 template <class T>
 int64_t pick(Pick which, const Line<T>& line, int64_t k, Key<T>* keys, Key<T>* other) {
   int64_t n = line.n, n_nans = 0;
@@ -94,11 +107,7 @@ int64_t pick(Pick which, const Line<T>& line, int64_t k, Key<T>* keys, Key<T>* o
   }
   if (which == Pick::Median && n_nans > 0) return line.first(kNanKey<T>);
   if (which != Pick::Kth) k = n_nans < n ? (n - n_nans - 1) / 2 : 0;
-  if (n > kShort) return line.first(select(keys, other, n, k));
-  int32_t order[kMaxRanked];
-  order_by_rank(keys, n, order);
-  while (k > 0 && keys[order[k - 1]] == keys[order[k]]) --k;  // the first of equals
-  return order[k];
+  return n > kShort ? line.first(select(keys, other, n, k)) : find_in_short(keys, n, k);
 }
 
 template <class T>

@@ -17,6 +17,27 @@ def test_medians_and_ranks():
         x.kthvalue(5, 1)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "float16", "float32", "float64"])
+def test_places_in_short_lines_are_those_of_the_first_of_equals(dtype):
+    rng = np.random.default_rng(0)
+    for n in range(1, 40):
+        a = rng.integers(0, 2 + n // 2, (7, n)).astype(dtype)
+        x = facula.from_numpy(a)
+        ordered = np.sort(a, 1)
+        for k in {1, (n + 1) // 2, n}:
+            wanted = ordered[:, k - 1 : k]
+            values, places = x.kthvalue(k, 1)
+            np.testing.assert_array_equal(values.numpy(), wanted[:, 0])
+            np.testing.assert_array_equal(places.numpy(), (a == wanted).argmax(1))
+        middle = x.mT.contiguous().median(0)
+        np.testing.assert_array_equal(middle.values.numpy(), ordered[:, (n - 1) // 2])
+        if dtype.startswith("float") and n > 2:
+            x[:, n // 2] = facula.nan
+            assert (x.median(1).indices == n // 2).all()
+            rest = np.sort(np.delete(a, n // 2, 1), 1)
+            np.testing.assert_array_equal(x.nanmedian(1).values.numpy(), rest[:, (n - 2) // 2])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
 @pytest.mark.parametrize("n", [63, 200, 5000])
 def test_ranks_of_long_lines_agree_with_numpy(dtype, n):
