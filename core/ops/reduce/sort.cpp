@@ -195,6 +195,17 @@ Tensor differ_from_last(const Tensor& rows) {
   return cat({full({1}, true, DType::Bool, rows.device()), differs});
 }
 
+// What there is of false and true, without a sort; x has elements.
+Unique unique_bools(const Tensor& x) {
+  int64_t n_true = item(sum(x)).to_int(), n_false = x.numel() - n_true;
+  Tensor values = arange(n_false ? 0 : 1, n_true ? 2 : 1, 1, DType::Int64, x.device());
+  Unique result;
+  result.values = to_dtype(values, DType::Bool);
+  result.inverse = n_false ? to_dtype(x, DType::Int64) : zeros(x.sizes(), DType::Int64, x.device());
+  result.counts = where(result.values, wrapped_number(n_true), wrapped_number(n_false));
+  return result;
+}
+
 Unique unique_flat(const Tensor& x, bool is_sorted) {
   if (is_wide_unsigned(x.dtype()))
     return from_signed(unique_flat(to_signed(x), is_sorted), x.dtype());
@@ -203,6 +214,7 @@ Unique unique_flat(const Tensor& x, bool is_sorted) {
   int64_t n = flat.numel();
   Tensor none = empty({0}, DType::Int64, x.device());
   if (n == 0) return {clone(flat), reshape(none, x.sizes()), clone(none)};
+  if (is_sorted && flat.dtype() == DType::Bool) return unique_bools(reshape(flat, x.sizes()));
   Tensor sorted = flat, order;
   if (is_sorted) {
     std::tie(sorted, order) = sort(flat);
