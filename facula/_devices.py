@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -196,6 +197,7 @@ for _event in (_HostEvent, cuda.Event):
     Event.register(_event)
 
 
+@functools.cache
 def get_device_module(device: Any = None) -> ModuleType:
     """The module of a device, ``facula.cuda`` or ``facula.cpu`` for example.
 
@@ -206,10 +208,10 @@ def get_device_module(device: Any = None) -> ModuleType:
         >>> facula.get_device_module("cpu").device_count()
         1
     """
-    import facula
-
     if device is not None and not isinstance(device, (str, _core.device)):
         raise RuntimeError(f"get_device_module: expected a device, got {device!r}.")
+    import facula
+
     try:
         kind = _device(device).type
     except RuntimeError as error:

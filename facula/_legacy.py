@@ -209,6 +209,9 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return _core._legacy_tensor("new", self.dtype, *args, **{"device": self.device, **kwargs})
 
 
+_STORAGES = (TypedStorage, UntypedStorage)
+
+
 def is_storage(obj: Any) -> bool:
     """Whether the object is a storage, typed or not.
 
@@ -219,7 +222,7 @@ def is_storage(obj: Any) -> bool:
         >>> facula.is_storage(facula.ones(2).untyped_storage())
         True
     """
-    return isinstance(obj, (TypedStorage, UntypedStorage))
+    return isinstance(obj, _STORAGES)
 
 
 def set_default_tensor_type(t: TensorType | str) -> None:
