@@ -108,7 +108,7 @@ def isin(
     if out is not None and out.dtype != _core.bool:
         raise RuntimeError(f"isin: expected out of dtype bool, got {out.dtype}.")
     if isinstance(test_elements, Tensor):
-        found = _are_among(elements.detach(), test_elements.detach())
+        found = _are_among(elements, test_elements)
     else:
         found = elements == test_elements
     return into("isin", out, ~found if invert else found)
@@ -122,9 +122,14 @@ _SIGNED = {
 }
 
 
+_FEW = 4096  # pairs that are compared in less time than one side is sorted
+
+
 def _are_among(elements: Tensor, test_elements: Tensor) -> Tensor:
     dtype = _core.promote_types(elements.dtype, test_elements.dtype)
-    values, tests = elements.to(dtype), test_elements.to(dtype).reshape(-1)
+    if dtype not in _SIGNED and elements.numel() * test_elements.numel() <= _FEW:
+        return (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    values, tests = elements.detach().to(dtype), test_elements.detach().to(dtype).reshape(-1)
     if dtype in _SIGNED:
         # Numbers are equal where their bits are.
         values, tests = values.view(_SIGNED[dtype]), tests.view(_SIGNED[dtype])
