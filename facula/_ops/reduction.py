@@ -405,12 +405,7 @@ def histogram(
     if isinstance(bins, Tensor):
         edges = bins.to(input.dtype, copy=True)
     else:
-        if bins <= 0:
-            raise RuntimeError(f"histogram: expected bins > 0, got {bins}.")
-        if range is None and x.numel() == 0:
-            range = (0.0, 1.0)
-        ends = _range("histogram", x, *(range or (0.0, 0.0)), margin=0.5)
-        edges = _core.linspace(*ends, bins + 1, dtype=input.dtype, device=input.device)
+        edges = _edges("histogram", x, bins, range)
     amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
     is_inside = (x >= edges[0]) & (x <= edges[-1])
     n_bins = edges.numel() - 1
@@ -425,6 +420,7 @@ def histogram(
 
 
 @operation
+@looks_at_values
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int] | Sequence[Tensor],
@@ -468,33 +464,53 @@ def histogramdd(
             f"histogramdd: expected bins and range for each of {n_dims} dimensions, got "
             f"{len(bins)} and {None if range is None else len(range)} numbers."
         )
+    if input.dtype not in (_core.float32, _core.float64):
+        raise NotImplementedError(
+            f"histogramdd: expected an input of float32 or float64, got {input.dtype}."
+        )
     points = input.detach().reshape(-1, n_dims)
-    amount = _core.ones_like(points[:, 0]) if weight is None else weight.detach().reshape(-1)
-    place, is_inside = _core.zeros_like(amount, dtype=_core.int64), _core.ones_like(amount).bool()
-    edges, volumes = [], _core.ones((), dtype=input.dtype, device=input.device)
+    # The place of each point in a grid that has a box more on every side, for those outside.
+    edges, place, n_boxes = [], None, 1
     for i, n in enumerate(bins):
-        x = points[:, i].contiguous()
+        x = points.select(1, i).contiguous()
         ends = None if range is None else tuple(range[2 * i : 2 * i + 2])
-        along = histogram(x, n, range=ends).bin_edges
-        is_inside = is_inside & (x >= along[0]) & (x <= along[-1])
-        n_bins = along.numel() - 1
-        column = (_core.searchsorted(along, x, right=True) - 1).clamp(0, n_bins - 1)
-        place = place * n_bins + column
         # Unlike histogram, PyTorch returns the edges that it was given.
-        edges.append(n.to(input.dtype) if isinstance(n, Tensor) else along)
-        volumes = volumes.unsqueeze(-1) * along.diff()
-    counts = _core.zeros(volumes.numel(), dtype=input.dtype, device=input.device)
-    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
-    counts = counts.reshape(volumes.shape)
+        along = n.to(x.dtype) if isinstance(n, Tensor) else _edges("histogramdd", x, n, ends)
+        edges.append(along)
+        # The last edge belongs to the last interval.
+        column = _core.searchsorted(along, x, right=True).sub_((x == along[-1]).long())
+        place = column if place is None else place.mul_(along.numel() + 1).add_(column)
+        n_boxes *= along.numel() + 1
+    if place is None:  # points without coordinates
+        place = _core.zeros(points.size(0), dtype=_core.int64, device=input.device)
+    amount = _core.ones_like(points[:, 0]) if weight is None else weight.detach().reshape(-1)
+    counts = _core.zeros(n_boxes, dtype=input.dtype, device=input.device)
+    counts = counts.scatter_add(0, place, amount).reshape([e.numel() + 1 for e in edges])
+    for i, along in enumerate(edges):
+        counts = counts.narrow(i, 1, along.numel() - 1)
+    counts = counts.contiguous()
     if density:
+        volumes = _core.ones((), dtype=input.dtype, device=input.device)
+        for along in edges:
+            volumes = volumes.unsqueeze(-1) * along.diff()
         counts = counts / counts.sum() / volumes
     return return_types.histogramdd(counts, tuple(edges))
+
+
+def _edges(name: str, x: Tensor, bins: int, ends: tuple[float, float] | None) -> Tensor:
+    """The edges of this many intervals: between the ends, or from the least to the largest."""
+    if bins <= 0:
+        raise RuntimeError(f"{name}: expected bins > 0, got {bins}.")
+    if ends is None:
+        ends = (0.0, 1.0) if x.numel() == 0 else (0.0, 0.0)
+    low, high = _range(name, x, *ends, margin=0.5)
+    return _core.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
 def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
     """The given range, or that of the elements if its ends are equal; never an empty one."""
     if low == high and input.numel() > 0 and not input.is_meta:
-        low, high = float(input.min()), float(input.max())
+        low, high = map(float, input.aminmax())
     if low == high:
         low, high = low - margin, high + margin
     if not (math.isfinite(low) and math.isfinite(high)):

@@ -170,7 +170,7 @@ KNOWN_REFERENCE: list[Known] = [
     ),
     *each(
         "refused",
-        "call: got NotImplementedError(histogram: expected an input of float32 or float64, ...",
+        "call: got NotImplementedError(histogramdd: expected an input of float32 or float64, ...",
         "The dtype is looked at also where there is nothing to count.",
         {HALF: "histogramdd"},
         case="empty first dim",

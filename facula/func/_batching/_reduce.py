@@ -274,6 +274,9 @@ def histogram(
     return return_types.histogram(batch.wrap(counts), batch.wrap(edges))
 
 
+RULES["histogramdd"] = loop_quietly  # the grids of examples may have other edges
+
+
 @rule("histc")
 def histc(
     batch: Batch, func: _Function, x: Tensor, bins: int = 100, min: float = 0, max: float = 0
