@@ -740,8 +740,8 @@ def triplet_margin_with_distance_loss(
     return reduced((margin + near - far).clamp_min(0), number)
 
 
-def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None:
-    """Refuse targets that are not int64 from ``least`` to the number of classes minus one."""
+def _check_class_dtypes(name: str, input: Tensor, target: Tensor) -> None:
+    """Refuse inputs that are not floating point, and targets that are not int64."""
     if not input.is_floating_point():
         raise NotImplementedError(
             f"{name}: expected a floating-point input, got {input.dtype}. Convert it with "
@@ -752,6 +752,10 @@ def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None
             f"{name}: expected class indices of dtype int64, got {target.dtype}. Convert them "
             "with target.long()."
         )
+
+
+def _check_classes(name: str, input: Tensor, target: Tensor, least: int) -> None:
+    """Refuse targets that are not from ``least`` to the number of classes minus one."""
     if target.is_cuda and (least == 0 or _core._cuda_is_capturing(target.device.index)):
         return  # gather() reports them, when the GPU is next waited for
     n_classes = input.size(-1) if input.dim() > 0 else 1
@@ -823,19 +827,24 @@ def multi_margin_loss(
             f"multi_margin_loss: expected a weight for each of the {n_classes} classes, got "
             f"{tuple(weight.shape)}."
         )
-    _check_classes("multi_margin_loss", input, target, 0)
+    _check_class_dtypes("multi_margin_loss", input, target)
     classes = target.reshape(-1, 1)
-    excess = (margin - scores.gather(1, classes) + scores).clamp_min(0)
+    try:
+        of_targets = scores.gather(1, classes)
+    except RuntimeError:
+        _check_classes("multi_margin_loss", input, target, 0)  # which says what is wrong
+        raise
+    excess = (margin - of_targets + scores).scatter(1, classes, 0).relu()
     if p == 2:
         excess = excess.square()
     if weight is not None:
         excess = excess * weight[classes]
-    losses = excess.scatter(1, classes, 0).sum(1) / n_classes
-    if number == 0:
-        return named("MultiMarginLossBackward0", losses if target.dim() else losses.sum())
+    if number == 1 and n_rows > 0:
+        return named("MultiMarginLossBackward0", excess.mean())
     # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
-    result = losses.sum() / max(n_rows, 1) if number == 1 else losses.sum()
-    return named("MultiMarginLossBackward0", result)
+    losses = excess.mean(1)
+    is_one = number == 0 and target.dim() > 0
+    return named("MultiMarginLossBackward0", losses if is_one else losses.sum())
 
 
 @looks_at_values
@@ -871,6 +880,7 @@ def multilabel_margin_loss(
             f"multilabel_margin_loss: expected a target of the input's shape "
             f"{tuple(input.shape)}, got {tuple(target.shape)}."
         )
+    _check_class_dtypes("multilabel_margin_loss", input, target)
     _check_classes("multilabel_margin_loss", input, target, -1)
     scores = input.reshape(-1, input.size(-1) if input.dim() > 0 else 1)
     classes = target.view(scores.shape)
