@@ -106,11 +106,14 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     a = (1,) * (n_dims - input.dim()) + tuple(input.shape)
     b = (1,) * (n_dims - other.dim()) + tuple(other.shape)
     # Copies have the order of the dimensions, but no gaps, which each row of other would step over.
-    x, y = (t if t.is_contiguous() else t.clone() for t in (input, other))
-    left = x.reshape([size for s in a for size in (s, 1)])
-    right = y.reshape([size for s in b for size in (1, s)])
-    shape = [m * n for m, n in zip(a, b, strict=True)]
-    return into("kron", out, (left * right).reshape(shape))
+    x = input if input.is_contiguous() else input.clone()
+    y = other if other.is_contiguous() else other.clone()
+    left, right, shape = [], [], []
+    for m, n in zip(a, b, strict=True):
+        left += (m, 1)
+        right += (1, n)
+        shape.append(m * n)
+    return into("kron", out, (x.reshape(left) * y.reshape(right)).reshape(shape))
 
 
 @operation(method=True)

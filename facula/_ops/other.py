@@ -247,10 +247,10 @@ def renorm(
     others = [d for d in range(input.dim()) if d != dim]
     # The norms of halves are float: they may be more than a half can hold.
     wide = _core.float32 if input.dtype in (_core.float16, _core.bfloat16) else None
-    norms = input.norm(p, others, keepdim=True, dtype=wide)
+    norms = _core._linalg_vector_norm(input, p, others, keepdim=True, dtype=wide)
     # A little more than the norm, so that rounding does not leave the result above maxnorm.
-    factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), _core.ones_like(norms))
-    result = input.contiguous() * factor.to(input.dtype)
+    factor = _core.where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    result = input.contiguous() * (factor if wide is None else factor.to(input.dtype))
     return into("renorm", out, named("RenormBackward0", result))
 
 
