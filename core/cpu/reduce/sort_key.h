@@ -1,6 +1,7 @@
 // Unsigned integers that sort as elements do: equal where those are, and NaN, all the same, last;
 // and their order in short rows.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -50,21 +51,19 @@ Key<T> to_key(T value) {
 constexpr int64_t kMaxRanked = 32;
 
 // order[p] is the place of the p-th smallest of n <= kMaxRanked keys; equal ones keep their order.
-// Every pair is compared: without branches, that is quicker than comparing fewer.
+// Every pair is compared, with one key against all others at a time: without branches, that is
+// quicker than comparing fewer.
 template <class K>
-inline __attribute__((always_inline)) void order_by_rank(const K* keys, int64_t n, int32_t* order) {
-  int32_t ranks[kMaxRanked];
-  for (int32_t i = 0; i < n; ++i) {
-    K key = keys[i];
-    int32_t n_larger = 0;
-    for (int32_t j = 0; j < i; ++j) {
-      int32_t is_larger = keys[j] > key;
-      ranks[j] += is_larger;
-      n_larger += is_larger;
-    }
-    ranks[i] = i - n_larger;
+inline void order_by_rank(const K* given, int64_t n, int32_t* order) {
+  K keys[kMaxRanked] = {}, places[kMaxRanked], ranks[kMaxRanked] = {};
+  for (int64_t i = 0; i < kMaxRanked; ++i) places[i] = static_cast<K>(i);
+  std::copy_n(given, n, keys);
+  for (int64_t j = 0; j < n; ++j) {
+    K key = keys[j], place = places[j];
+    for (int64_t i = 0; i < kMaxRanked; ++i)
+      ranks[i] += (key < keys[i]) | ((key == keys[i]) & (place < places[i]));
   }
-  for (int32_t i = 0; i < n; ++i) order[ranks[i]] = i;
+  for (int64_t i = 0; i < n; ++i) order[ranks[i]] = static_cast<int32_t>(i);
 }
 
 }  // namespace FACULA_ISA
