@@ -70,12 +70,14 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   copy_into(y, x);
   if (!y.is_meta()) {
     NoGradGuard guard;
-    Tensor positions = nonzero(reshape(expand(mask, shape), {-1}));
-    int64_t n = positions.size(0);
+    Tensor positions = reshape(nonzero(reshape(expand(mask, shape), {-1})), {-1});
+    int64_t n = positions.numel();
     check(n <= source.numel(), "masked_scatter: expected at least ", n,
           " elements in source, one for each true element of the mask, got ", source, ".");
-    Tensor flat = reshape(y, {-1});
-    index_put_(flat, {reshape(positions, {-1})}, narrow(reshape(source, {-1}), 0, 0, n));
+    Places at{positions, y.numel(), 1};
+    at.is_distinct = true;
+    write_at("masked_scatter", restrided(y, {n}, {0}), narrow(reshape(source, {-1}), 0, 0, n), at,
+             WriteMode::Set);
   }
   return record(
       "MaskedScatterBackward0", y, {x, source},
