@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/loops.h"
+#include "cpu/reduce/sort_key.h"
 #include "cpu/shape/copy_line.h"
 
 namespace facula::cpu {
@@ -92,9 +93,13 @@ T combined(T old, T value) {
     return value;
   } else if constexpr (is_reduced_float_v<T> &&
                        (mode == WriteMode::AMin || mode == WriteMode::AMax)) {
-    float a = old, b = value;
-    bool takes = (mode == WriteMode::AMin ? b < a : b > a) | (b != b);
-    return takes ? value : old;
+    // By keys, without a conversion. For a minimum that of NaN becomes the least.
+    constexpr uint16_t turn = mode == WriteMode::AMin;
+    uint16_t a = to_key(old) + turn, b = to_key(value) + turn;
+    // Of a choice the compiler would make a branch, which is guessed wrong every other time.
+    uint16_t mask = static_cast<uint16_t>(-static_cast<int>(turn ? b < a : b > a));
+    old.bits = static_cast<uint16_t>((value.bits & mask) | (old.bits & ~mask));
+    return old;
   } else if constexpr (is_reduced_float_v<T>) {
     return T(combined<float, mode>(old, value));
   } else if constexpr (std::is_same_v<T, bool>) {
