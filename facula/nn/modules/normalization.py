@@ -82,8 +82,10 @@ class CrossMapLRN2d(Module):
             )
         reach = (self.size - 1) // 2
         squares = input * input
-        padded = F.pad(squares, [0, 0, 0, 0, reach, reach])
-        sums = padded.unfold(1, 2 * reach + 1, 1).sum(-1)
+        sums = squares
+        if reach > 0:
+            padded = F.pad(squares, [0, 0, 0, 0, reach, reach])
+            sums = padded.unfold(1, 2 * reach + 1, 1).sum(-1)
         sums = facula.cat([sums[:, : reach + 1], sums[:, reach + 1 :] + squares[:, :1]], 1)
         return input * (sums * (self.alpha / self.size) + self.k) ** -self.beta
 
