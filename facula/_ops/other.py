@@ -66,7 +66,7 @@ def cdist(
         uses_mm = max(x1.size(-2), x2.size(-2)) > _N_ROWS_FOR_MM
     if p == 2 and uses_mm:
         return named("CdistBackward0", _euclidean_by_products(x1, x2))
-    if x1.dtype == x2.dtype and _has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
+    if x1.dtype == x2.dtype and has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
         return _core._row_distances(x1, x2, p)
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if p == math.inf:  # PyTorch's maximum passes NaN by
@@ -105,7 +105,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist: expected a floating-point input, got {input.dtype}.")
     if p < 0:
         raise RuntimeError(f"pdist: expected p >= 0, got {p}.")
-    if _has_kernel(input):
+    if has_kernel(input):
         return _core._pair_distances(input, p)
     first, second = triu_indices(input.size(0), input.size(0), 1, device=input.device)
     return named("PdistBackward0", _lengths(input[first] - input[second], p))
@@ -134,12 +134,15 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
-def _has_kernel(*tensors: Tensor) -> bool:
-    """Whether the kernels of distances serve: on the CPU, where no gradient is wanted.
+def has_kernel(*tensors: Tensor) -> bool:
+    """Whether kernels without derivatives serve: on the CPU, where no gradient is wanted.
 
-    Otherwise distances are composed, and their differences take memory of their own.
+    Otherwise distances and losses are composed, whose parts take memory of their own.
     """
-    return not any(x.requires_grad or not x.is_cpu for x in tensors)
+    for x in tensors:
+        if x.requires_grad or not x.is_cpu:
+            return False
+    return True
 
 
 def _lengths(difference: Tensor, p: float) -> Tensor:

@@ -470,7 +470,7 @@ def test_arguments_may_be_given_by_name_in_numpys_way_too():
 # Seen only inside of operations that have a rule themselves, or derivatives of sparse tensors.
 INNER = {
     "_check_out", "_count_bins", "_count_numbers", "_csr_dots", "_ctc_loss", "_into_out",
-    "_is_rising", "_places", "_resize_out", "_rrelu_slopes", "_scatter_places",
+    "_is_rising", "_margin_losses", "_places", "_resize_out", "_rrelu_slopes", "_scatter_places",
 }  # fmt: skip
 # They compute nothing with the elements of a tensor.
 STATE = {

@@ -380,3 +380,47 @@ def test_warnings_point_to_the_call_of_the_loss():
 def test_functions_survive_pickling(name):
     function = getattr(F, name)
     assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (5, 8), (4, 33), (40, 600)])
+def test_margin_losses_are_the_same_without_a_graph(dtype, shape):
+    facula.manual_seed(0)
+    scores = facula.randn(shape).to(getattr(facula, dtype))
+    scores = facula.cat([scores, scores], 1)[:, ::2] if shape[1] % 2 else scores
+    recorded = scores.detach().requires_grad_()
+    target = facula.randint(shape[1], shape[:1])
+    # With repetitions, and with what follows a -1.
+    several = facula.randint(-shape[1] // 8, shape[1], shape).clamp_min(-1)
+    weight = facula.rand(shape[1]).to(scores.dtype)
+    tolerance = {"rtol": 0.02, "atol": 0.02} if dtype.endswith("16") else {}
+    for reduction in ("none", "mean", "sum"):
+        for options in (
+            {},
+            {"p": 2, "margin": 0.5},
+            {"weight": weight},
+            {"weight": weight, "p": 2},
+        ):
+            found = F.multi_margin_loss(scores, target, reduction=reduction, **options)
+            expected = F.multi_margin_loss(recorded, target, reduction=reduction, **options)
+            facula.testing.assert_close(found, expected.detach(), **tolerance)
+        found = F.multilabel_margin_loss(scores, several, reduction=reduction)
+        expected = F.multilabel_margin_loss(recorded, several, reduction=reduction)
+        facula.testing.assert_close(found, expected.detach(), **tolerance)
+    assert F.multi_margin_loss(scores[0], target[0], reduction="none").shape == ()
+    scores[0, 0] = facula.nan
+    assert F.multi_margin_loss(scores, target * 0).isnan() or shape[1] == 1
+
+
+def test_margin_losses_refuse_classes_anywhere():
+    x = facula.zeros(2, 3)
+    for grad in (False, True):
+        x.requires_grad_(grad)
+        with pytest.raises(RuntimeError, match="multi_margin_loss: target has class -1 at index 0"):
+            F.multi_margin_loss(x, facula.tensor([-1, 0]))
+        with pytest.raises(RuntimeError, match=r"target has class 3 at index \(1, 2\)"):
+            F.multilabel_margin_loss(x, facula.tensor([[0, -1, 1], [-1, 0, 3]]))
+    with pytest.raises(RuntimeError, match="weight of"):
+        F.multi_margin_loss(
+            facula.zeros(2, 3), facula.tensor([0, 1]), weight=facula.ones(3).double()
+        )

@@ -10,6 +10,7 @@ from facula._core import Tensor
 from facula._ops._mark import looks_at_values
 from facula._ops._out import named
 from facula._ops.losses import reduced
+from facula._ops.other import has_kernel
 from facula._warnings import warn_user
 from facula.autograd.grad_mode import no_grad
 from facula.nn._reduction import get_enum, resolve
@@ -778,6 +779,10 @@ def _check_rows(name: str, input: Tensor) -> None:
         )
 
 
+def _as_rows(input: Tensor) -> Tensor:
+    return input if input.dim() == 2 else input.reshape(1, -1)
+
+
 @looks_at_values
 def multi_margin_loss(
     input: Tensor,
@@ -815,7 +820,7 @@ def multi_margin_loss(
     if weight is not None and weight.dim() != 1:
         raise ValueError(f"multi_margin_loss: expected a weight (C,), got {tuple(weight.shape)}.")
     _check_rows("multi_margin_loss", input)
-    scores = input.reshape(-1, input.size(-1) if input.dim() > 0 else 1)
+    scores = _as_rows(input)
     n_rows, n_classes = scores.shape
     if target.dim() > 1 or target.numel() != n_rows:
         raise RuntimeError(
@@ -830,21 +835,38 @@ def multi_margin_loss(
     _check_class_dtypes("multi_margin_loss", input, target)
     classes = target.reshape(-1, 1)
     try:
-        of_targets = scores.gather(1, classes)
+        if has_kernel(scores) and (weight is None or has_kernel(weight)):
+            losses = _core._margin_losses(scores, classes, 0, p, margin, weight)
+        else:
+            excess = (margin - scores.gather(1, classes) + scores).scatter(1, classes, 0).relu()
+            if p == 2:
+                excess = excess.square()
+            losses = (excess if weight is None else excess * weight[classes]).mean(1)
     except RuntimeError:
         _check_classes("multi_margin_loss", input, target, 0)  # which says what is wrong
         raise
-    excess = (margin - of_targets + scores).scatter(1, classes, 0).relu()
-    if p == 2:
-        excess = excess.square()
-    if weight is not None:
-        excess = excess * weight[classes]
-    if number == 1 and n_rows > 0:
-        return named("MultiMarginLossBackward0", excess.mean())
-    # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
-    losses = excess.mean(1)
-    is_one = number == 0 and target.dim() > 0
-    return named("MultiMarginLossBackward0", losses if is_one else losses.sum())
+    if number == 0:
+        result = losses if target.dim() else losses.sum()
+    else:
+        # The mean of no rows is 0 here; PyTorch leaves it whatever the memory held.
+        result = losses.mean() if number == 1 and n_rows > 0 else losses.sum()
+    return named("MultiMarginLossBackward0", result)
+
+
+def _composed_multilabel_losses(scores: Tensor, classes: Tensor) -> Tensor:
+    # 1 up to the first -1, and 0 from there on. Classes that do not count become 0, a legal index,
+    # and the mask of pairs leaves them out.
+    counts = (classes >= 0).long().cumprod(1)
+    is_captured = counts.is_cuda and _core._cuda_is_capturing(counts.device.index)
+    if not counts.is_meta and not is_captured and counts.numel() > 0:
+        # Without columns in which no row has a target: most of them, where classes are many.
+        n_most = max(1, int(counts.sum(1).max()))
+        classes, counts = classes[:, :n_most], counts[:, :n_most]
+    classes = classes * counts
+    is_target = _core.zeros_like(scores, dtype=_core.int64).scatter_add(1, classes, counts) > 0
+    excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
+    is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
+    return excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
 
 
 @looks_at_values
@@ -881,22 +903,17 @@ def multilabel_margin_loss(
             f"{tuple(input.shape)}, got {tuple(target.shape)}."
         )
     _check_class_dtypes("multilabel_margin_loss", input, target)
-    _check_classes("multilabel_margin_loss", input, target, -1)
-    scores = input.reshape(-1, input.size(-1) if input.dim() > 0 else 1)
+    scores = _as_rows(input)
     classes = target.view(scores.shape)
-    # 1 up to the first -1, and 0 from there on. Classes that do not count become 0, a legal index,
-    # and the mask of pairs leaves them out.
-    counts = (classes >= 0).long().cumprod(1)
-    is_captured = counts.is_cuda and _core._cuda_is_capturing(counts.device.index)
-    if not counts.is_meta and not is_captured and counts.numel() > 0:
-        # Without columns in which no row has a target: most of them, where classes are many.
-        n_most = max(1, int(counts.sum(1).max()))
-        classes, counts = classes[:, :n_most], counts[:, :n_most]
-    classes = classes * counts
-    is_target = _core.zeros_like(target).view(scores.shape).scatter_add(1, classes, counts) > 0
-    excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
-    is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
-    losses = excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
+    try:
+        if has_kernel(scores):
+            losses = _core._margin_losses(scores, classes, -1, 1, 1.0, None)
+        else:
+            _check_classes("multilabel_margin_loss", input, target, -1)
+            losses = _composed_multilabel_losses(scores, classes)
+    except RuntimeError:
+        _check_classes("multilabel_margin_loss", input, target, -1)  # which says what is wrong
+        raise
     losses = losses if input.dim() > 1 else losses.sum()
     return named("MultilabelMarginLossBackward0", reduced(losses, number))
 
