@@ -73,6 +73,35 @@ def test_bags_are_reduced_by_their_mode(mode, expected):
     assert y.tolist() == expected
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("size", [1, 15, 16, 64, 65, 137])
+def test_bags_of_rows_of_any_length(dtype, size):
+    facula.manual_seed(0)
+    table = facula.randint(-9, 9, (20, size)).to(getattr(facula, dtype))
+    words, offsets = facula.randint(20, (50,)), facula.tensor([0, 7, 7, 8])
+    factors = facula.randint(1, 3, (50,)).to(table.dtype)
+    for padding in (-1, 3):
+        bags = [w[w != padding] for w in (words[:7], words[:0], words[7:8], words[8:])]
+        options = {"padding_idx": None if padding < 0 else padding}
+        for mode in ("sum", "mean", "max"):
+            found = F.embedding_bag(words, table, offsets, mode=mode, **options)
+            for bag, row in zip(bags, found, strict=True):
+                rows = table[bag].double()
+                if bag.numel() == 0:
+                    assert (row == 0).all()
+                elif mode == "max":
+                    assert facula.equal(row.double(), rows.amax(0))
+                else:
+                    facula.testing.assert_close(row, getattr(rows, mode)(0).to(table.dtype))
+        found = F.embedding_bag(
+            words, table, offsets, mode="sum", per_sample_weights=factors, **options
+        )
+        scaled = table[words] * factors[:, None]
+        for begin, end, row in zip((0, 7, 7, 8), (7, 7, 8, 50), found, strict=True):
+            kept = scaled[begin:end][words[begin:end] != padding]
+            facula.testing.assert_close(row, kept.double().sum(0).to(table.dtype))
+
+
 @pytest.mark.promise("N2")
 def test_bags_leave_padding_out_and_weigh_samples():
     index = facula.tensor([[0, 1], [1, 3]])

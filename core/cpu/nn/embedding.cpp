@@ -25,6 +25,32 @@ struct Rows {
     if (i < n) fma(V::load(x + i, n - i), scale, V::load(y + i, n - i)).store(y + i, n - i);
   }
 
+  static void add_rows(char* sum, const char* table, const int64_t* index, const int64_t* bag_of,
+                       const double* factors, int64_t n_rows, int64_t n) {
+    constexpr int64_t kBeside = 4;  // vectors of the sum that stay in registers
+    W* y = reinterpret_cast<W*>(sum);
+    auto for_each_row = [&](auto f) FACULA_INLINE {
+      for (int64_t r = 0; r < n_rows; ++r)
+        if (bag_of[r] >= 0) f(elements(table) + index[r] * n, factors ? factors[r] : 1);
+    };
+    int64_t i = 0;
+    for (; i + kBeside * L <= n; i += kBeside * L) {
+      V parts[kBeside];
+      for (int64_t k = 0; k < kBeside; ++k) parts[k] = V::load(y + i + k * L);
+      for_each_row([&](const S* x, double factor) FACULA_INLINE {
+        V scale = V(static_cast<W>(factor));
+        for (int64_t k = 0; k < kBeside; ++k)
+          parts[k] = fma(V::load(x + i + k * L), scale, parts[k]);
+      });
+      for (int64_t k = 0; k < kBeside; ++k) parts[k].store(y + i + k * L);
+    }
+    if (i == n) return;
+    for_each_row([&](const S* x, double factor) {
+      add_scaled(reinterpret_cast<char*>(y + i), reinterpret_cast<const char*>(x + i), factor,
+                 n - i);
+    });
+  }
+
   static void store_scaled(char* row, const char* sum, double factor, int64_t n) {
     S* y = reinterpret_cast<S*>(row);
     const W* x = reinterpret_cast<const W*>(sum);
@@ -45,7 +71,7 @@ struct Rows {
     return total;
   }
 
-  static constexpr EmbeddingKernels kernels = {add_scaled, store_scaled, dot};
+  static constexpr EmbeddingKernels kernels = {add_scaled, add_rows, store_scaled, dot};
 };
 
 template <class T>

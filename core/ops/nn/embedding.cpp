@@ -246,13 +246,24 @@ void sum_bags(const Tensor& y, const Tensor& weight, const int64_t* index, const
     char* row = reinterpret_cast<char*>(sum.data());
     for (int64_t b = begin; b < end; ++b) {
       std::fill(sum.begin(), sum.end(), 0.0);
-      for (int64_t i = bags.begins[b]; i < bags.begins[b + 1]; ++i)
-        if (bags.bag_of[i] >= 0)
-          k.add_scaled(row, from + index[i] * row_bytes, factor ? factor[i] : 1, size);
+      int64_t first = bags.begins[b];
+      k.add_rows(row, from, index + first, bags.bag_of.data() + first,
+                 factor ? factor + first : nullptr, bags.begins[b + 1] - first, size);
       double n = static_cast<double>(std::max<int64_t>(1, bags.sizes[b]));
       k.store_scaled(to + b * row_bytes, row, is_mean ? 1 / n : 1, size);
     }
   });
+}
+
+// Without branches, which would be guessed wrong often.
+template <class T>
+void take_larger(const T* values, int64_t place, int64_t n, T* __restrict most,
+                 int64_t* __restrict places) {
+  for (int64_t j = 0; j < n; ++j) {
+    bool takes = Wide<T>(values[j]) > Wide<T>(most[j]);
+    most[j] = takes ? values[j] : most[j];
+    places[j] = takes ? place : places[j];
+  }
 }
 
 // The largest of each column, and the row it is in; of equal ones the first.
@@ -271,11 +282,12 @@ void max_bags(const Tensor& y, const Tensor& rows, const Tensor& weight, const i
                        bool is_first = true;
                        for (int64_t i = bags.begins[b]; i < bags.begins[b + 1]; ++i) {
                          if (bags.bag_of[i] < 0) continue;
-                         for (int64_t j = 0; j < size; ++j) {
-                           T value = from[index[i] * size + j];
-                           if (!is_first && !(Wide<T>(value) > Wide<T>(to[b * size + j]))) continue;
-                           to[b * size + j] = value;
-                           row[b * size + j] = index[i];
+                         const T* values = from + index[i] * size;
+                         if (is_first) {
+                           std::copy_n(values, size, to + b * size);
+                           std::fill_n(row + b * size, size, index[i]);
+                         } else {
+                           take_larger(values, index[i], size, to + b * size, row + b * size);
                          }
                          is_first = false;
                        }
@@ -467,9 +479,13 @@ BagResult reduce_bags(const Tensor& weight, const Tensor& given_indices,
   Tensor factors;
   if (per_sample.defined()) factors = contiguous(cast_to(detach(per_sample), DType::Float64));
   sum_bags(y, w, index, bags, factors, options.mode == BagMode::Mean);
-  std::vector<double> values = coefficients_of(bags, index, weight.size(0), options);
-  Tensor coefficients = empty({indices.numel()}, DType::Float64);
-  std::copy(values.begin(), values.end(), coefficients.data_as<double>());
+  Tensor coefficients;
+  if (is_grad_enabled() &&
+      (weight.requires_grad() || (per_sample.defined() && per_sample.requires_grad()))) {
+    std::vector<double> values = coefficients_of(bags, index, weight.size(0), options);
+    coefficients = empty({indices.numel()}, DType::Float64);
+    std::copy(values.begin(), values.end(), coefficients.data_as<double>());
+  }
   y = record("EmbeddingBagBackward0", y, {weight, per_sample},
              [w = save(weight), i = save(indices), b = save(bag_of), c = save(coefficients),
               p = save(per_sample), options](const Tensor& g, Needs need) {
