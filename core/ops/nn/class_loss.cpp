@@ -30,10 +30,12 @@ struct Classes {
   Tensor weight;  // contiguous, or undefined
   int64_t ignored;
   int64_t n_classes;
-  int64_t inner;  // elements from one class to the next
+  int64_t inner;       // elements from one class to the next
+  int64_t n_kept = 0;  // targets that are not ignored; counted on the CPU, where they are checked
 
   // Where the input of the i-th target is.
   int64_t offset(int64_t i, int64_t target_class) const {
+    if (inner == 1) return i * n_classes + target_class;  // without a division
     return (i / inner * n_classes + target_class) * inner + i % inner;
   }
   // What kernels of a GPU get. They cannot raise: the loss of a target that is no class is NaN.
@@ -107,7 +109,9 @@ Classes checked_classes(const char* op, const Tensor& x, const Tensor& target, c
   const int64_t* targets = classes.target.data_as<int64_t>();
   for (int64_t i = 0; i < target.numel(); ++i) {
     int64_t c = targets[i];
-    if (c == ignore_index || (c >= 0 && c < n_classes)) continue;
+    bool is_kept = c != ignore_index;
+    classes.n_kept += is_kept;
+    if (!is_kept || (c >= 0 && c < n_classes)) continue;
     fail(ErrorKind::Index, op, ": target has class ", c, position(target, i), ", but input ",
          x.sizes(), " has ", n_classes, " classes. (Target ", c, " is out of bounds.)");
   }
@@ -142,12 +146,7 @@ void for_each_target(const Classes& classes, F&& f) {
 // What the losses are divided by: the sum of the weights of the targets, in the wide dtype.
 Tensor total_weight(const Classes& classes, DType dtype) {
   DType wide = wide_dtype(dtype);
-  if (!classes.weight.defined()) {
-    const int64_t* targets = classes.target.data_as<int64_t>();
-    int64_t n_kept = 0;
-    for (int64_t i = 0; i < classes.target.numel(); ++i) n_kept += targets[i] != classes.ignored;
-    return scalar_tensor(static_cast<double>(n_kept), wide);
-  }
+  if (!classes.weight.defined()) return scalar_tensor(static_cast<double>(classes.n_kept), wide);
   Tensor each = zeros(classes.target.sizes(), wide);
   visit_floating(dtype, [&](auto tag) {
     using S = typename decltype(tag)::type;
