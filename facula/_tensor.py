@@ -317,7 +317,7 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         tensor([10., 20.])
     """
     _check_values(self, "apply_")
-    values = [callable(value) for value in self.reshape(-1).tolist()]
+    values = list(map(callable, self.reshape(-1).tolist()))
     return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
 
 
@@ -331,8 +331,8 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
     _check_values(self, "map_")
     if tensor.dtype != self.dtype:
         raise TypeError(f"map_: expected a tensor of {self.dtype}, got {tensor.dtype}.")
-    others = tensor.expand(self.shape).reshape(-1).tolist()
-    values = [callable(a, b) for a, b in zip(self.reshape(-1).tolist(), others, strict=True)]
+    others = tensor if tensor.shape == self.shape else tensor.expand(self.shape)
+    values = list(map(callable, self.reshape(-1).tolist(), others.reshape(-1).tolist()))
     return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
 
 
@@ -345,8 +345,8 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
         tensor([2., 6.])
     """
     _check_values(self, "map2_")
-    lists = [t.expand(self.shape).reshape(-1).tolist() for t in (self, x, y)]
-    values = [callable(*items) for items in zip(*lists, strict=True)]
+    others = [t if t.shape == self.shape else t.expand(self.shape) for t in (x, y)]
+    values = list(map(callable, *(t.reshape(-1).tolist() for t in (self, *others))))
     return self.copy_(_core.tensor(values, dtype=self.dtype).reshape(self.shape))
 
 
