@@ -108,7 +108,9 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     # Copies have the order of the dimensions, but no gaps, which each row of other would step over.
     x = input if input.is_contiguous() else input.clone()
     y = other if other.is_contiguous() else other.clone()
-    left, right, shape = [], [], []
+    left: list[int] = []
+    right: list[int] = []
+    shape = []
     for m, n in zip(a, b, strict=True):
         left += (m, 1)
         right += (1, n)

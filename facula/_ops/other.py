@@ -66,7 +66,8 @@ def cdist(
         uses_mm = max(x1.size(-2), x2.size(-2)) > _N_ROWS_FOR_MM
     if p == 2 and uses_mm:
         return named("CdistBackward0", _euclidean_by_products(x1, x2))
-    if x1.dtype == x2.dtype and has_kernel(x1, x2) and x1.shape[:-2] == x2.shape[:-2]:
+    fits = x1.dtype == x2.dtype and x1.shape[:-2] == x2.shape[:-2]
+    if fits and has_kernel(x1) and has_kernel(x2):
         return _core._row_distances(x1, x2, p)
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     if p == math.inf:  # PyTorch's maximum passes NaN by
@@ -134,15 +135,12 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
-def has_kernel(*tensors: Tensor) -> bool:
+def has_kernel(x: Tensor) -> bool:
     """Whether kernels without derivatives serve: on the CPU, where no gradient is wanted.
 
     Otherwise distances and losses are composed, whose parts take memory of their own.
     """
-    for x in tensors:
-        if x.requires_grad or not x.is_cpu:
-            return False
-    return True
+    return x.is_cpu and not x.requires_grad
 
 
 def _lengths(difference: Tensor, p: float) -> Tensor:

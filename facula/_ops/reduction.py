@@ -497,7 +497,7 @@ def histogramdd(
     return return_types.histogramdd(counts, tuple(edges))
 
 
-def _edges(name: str, x: Tensor, bins: int, ends: tuple[float, float] | None) -> Tensor:
+def _edges(name: str, x: Tensor, bins: Any, ends: tuple[float, float] | None) -> Tensor:
     """The edges of this many intervals: between the ends, or from the least to the largest."""
     if bins <= 0:
         raise RuntimeError(f"{name}: expected bins > 0, got {bins}.")

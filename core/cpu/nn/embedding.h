@@ -9,8 +9,8 @@ namespace facula::cpu {
 
 struct EmbeddingKernels {
   void (*add_scaled)(char* sum, const char* row, double factor, int64_t n);  // sum += row * factor
-  // The same of the rows of a table at `index`, but for those whose bag is negative; without factors
-  // they count once.
+  // The same of the rows of a table at `index`, but for those whose bag is negative; without
+  // factors they count once.
   void (*add_rows)(char* sum, const char* table, const int64_t* index, const int64_t* bag_of,
                    const double* factors, int64_t n_rows, int64_t n);
   void (*store_scaled)(char* row, const char* sum, double factor, int64_t n);

@@ -127,8 +127,8 @@ Places checked(const char* op, Places places) {
   Dims sizes = places.index.sizes();
   for (int64_t d = 0; d < places.index.dim(); ++d)
     if (places.index.stride(d) == 0 && sizes[d] > 1) sizes[d] = 1;
-  Tensor once = contiguous(
-      to_dtype(restrided(places.index, sizes, places.index.strides()), DType::Int64));
+  Tensor once =
+      contiguous(to_dtype(restrided(places.index, sizes, places.index.strides()), DType::Int64));
   const int64_t* index = once.data_as<int64_t>();
   int64_t low = places.negative_allowed ? -places.size : 0;
   std::atomic<bool> is_outside = false;

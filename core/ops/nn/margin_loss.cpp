@@ -104,8 +104,8 @@ Tensor margin_losses(const Tensor& scores, const Tensor& given_targets, int64_t 
 }  // namespace
 
 FACULA_BINDINGS {
-  m.def("_margin_losses", &margin_losses, "scores"_a, "targets"_a, "least"_a, "p"_a,
-        "margin"_a, "weight"_a.none());
+  m.def("_margin_losses", &margin_losses, "scores"_a, "targets"_a, "least"_a, "p"_a, "margin"_a,
+        "weight"_a.none());
 }
 
 }  // namespace facula

@@ -866,7 +866,8 @@ def _composed_multilabel_losses(scores: Tensor, classes: Tensor) -> Tensor:
     is_target = _core.zeros_like(scores, dtype=_core.int64).scatter_add(1, classes, counts) > 0
     excess = (1 - scores.gather(1, classes).unsqueeze(2) + scores.unsqueeze(1)).clamp_min(0)
     is_pair = (counts > 0).unsqueeze(2) & ~is_target.unsqueeze(1)
-    return excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
+    losses: Tensor = excess.masked_fill(~is_pair, 0).sum((1, 2)) / scores.size(1)
+    return losses
 
 
 @looks_at_values
