@@ -135,6 +135,8 @@ FITS: dict[str, tuple[Any, ...]] = {
     "log_f": (log1p_tail, -1 / mpf(3), 1 / mpf(3), 9, lambda f: f),
     "log1p_unit_f": (lambda t: log1p_tail(t + 0.5), -0.5, 0.5, 9, lambda t: t + 0.5),
     "log_d": (even(lambda s: (2 * atanh(s) / s - 2) / s**2), 0, ".0296", 7, lambda z: z),
+    "log2_short": (even(lambda s: 2 * atanh(s) / s / LN2), 0, ".0296", 6, lambda z: mpf(1)),
+    "exp2_short": (lambda r: expm1(r * LN2) / r, -0.505, 0.505, 7, lambda r: r),
     "sin_f": (sin_tail, 0, QUARTER, 3, lambda z: z),
     "sin_short": (sin_tail, 0, QUARTER, 4, lambda z: z),
     "sin_d": (sin_tail, 0, QUARTER, 6, lambda z: z),

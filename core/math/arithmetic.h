@@ -80,6 +80,14 @@ template <class T, IfInteger<T> = 0>
 FACULA_FN T max(T a, T b) {
   return a > b ? a : b;
 }
+template <class T, IfInteger<T> = 0>
+FACULA_FN T at_least(T x, T low) {
+  return max(x, low);
+}
+template <class T, IfInteger<T> = 0>
+FACULA_FN T at_most(T x, T high) {
+  return min(x, high);
+}
 // Without a choice, for which the compiler has no vectors of bool.
 FACULA_FN bool min(bool a, bool b) { return a & b; }
 FACULA_FN bool max(bool a, bool b) { return a | b; }

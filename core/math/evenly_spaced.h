@@ -23,8 +23,12 @@ struct EvenlySpaced {
 
   FACULA_FN W operator()(int64_t i) const {
     bool is_from_first = i < n_from_first;
-    W distance = W(static_cast<double>(is_from_first ? i : i - (steps - 1)));
+    double n_steps = static_cast<double>(is_from_first ? i : i - (steps - 1));
     W from = is_from_first ? first : last;
+    // By a real number: C looks for NaN after a product of two complex ones.
+    if constexpr (is_complex_v<T>)
+      return from + step * static_cast<typename W::value_type>(n_steps);
+    W distance = W(n_steps);
     if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(step, distance, from);
     if constexpr (std::is_same_v<T, double>) return __builtin_fma(step, distance, from);
     return rounded(from + rounded(step * distance));

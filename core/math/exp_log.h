@@ -306,12 +306,10 @@ FACULA_FN LongLog<V> long_log_in_double(V x) {
   return {high, joined_low - (high - joined)};
 }
 
-// x^y for x > 0.
+// x^y for finite x > 0.
 template <class V>
 FACULA_FN V long_pow_in_double(V x, V y) {
   LongLog<V> log_x = long_log_in_double(x);
-  V edge = select(x == V(0), -infinity<V>(), x);  // or infinity, or NaN
-  log_x.high = select(x > V(0) && x < infinity<V>(), log_x.high, edge);
   V product = y * log_x.high;
   V low = product_error(y, log_x.high, product) + y * log_x.low;
   low = select(abs(product) < V(800), low, V(0));  // beyond, it may be NaN
@@ -320,25 +318,48 @@ FACULA_FN V long_pow_in_double(V x, V y) {
   return ldexp(exp_near_zero(parts.r + (parts.r_low + low)), parts.n);
 }
 
-// C's pow, special cases included.
-template <bool kForFloat, class V>
-FACULA_FN V pow_in_double(V x, V y) {
-  V magnitude = abs(x);
-  V r = kForFloat ? exp2(y * log2(magnitude)) : long_pow_in_double(magnitude, y);
-  r = select(y == V(0) || x == V(1) || (magnitude == V(1) && y == y), V(1), r);
+// x^y for finite x > 0, to 2^-33 of it, for a result that is rounded to float.
+template <class V>
+FACULA_FN V short_pow_in_double(V x, V y) {
+  // Log2(1 + f) is 2 atanh(s) / ln(2) with s = f / (2 + f).
+  LogParts<V> parts = log_parts(x);
+  V s = parts.f / (V(2) + parts.f);
+  V log2_x = fma(s,
+                 poly(s * s, 2.8853900817778473, 0.9617966941191378, 0.5770779405570725,
+                      0.4122094463757404, 0.319897313506026, 0.2830255894356827),
+                 parts.k);
+  // Beyond these bounds floats are 0 and infinite.
+  V product = clamp(y * log2_x, V(-1000), V(1000));
+  V n = (product + V(Ieee<V>::kRounder)) - V(Ieee<V>::kRounder), r = product - n;
+  V tail =
+      poly(r, 0.6931471805406414, 0.24022651101345796, 0.05550410964965085, 0.009618032887129094,
+           0.0013333428563466186, 0.00015468461756502105, 1.5315543779832626e-05);
+  return fma(r, tail, V(1)) * pow2(n);
+}
+
+// x^y, from r = |x|^y for finite x > 0 with r = 1 for y = 0: C's special cases.
+template <class V>
+FACULA_FN V pow_of_any(V r, V x, V y) {
+  V a = abs(x);
   auto is_integer = round(y) == y;
   auto is_odd = is_integer && round(y * V(0.5)) != y * V(0.5);
-  auto is_negative = copysign(V(1), x) < V(0);
-  r = select(is_odd && is_negative, -r, r);
-  return select(x < V(0) && x != -infinity<V>() && !is_integer && y != V(0), nan<V>(), r);
+  V growth = select(a == V(0), -y, select(a == infinity<V>(), y, a + y));
+  V edge = select(growth > V(0), infinity<V>(), select(growth < V(0), V(0), growth));
+  r = select((a > V(0) && a < infinity<V>()) || y == V(0), r, edge);
+  r = select(a == V(1) && y == y, V(1), r);
+  r = select(is_odd, copysign(r, x), r);
+  return select(x < V(0) && a != infinity<V>() && !is_integer, nan<V>(), r);
 }
 template <class V>
 FACULA_FN V pow(V x, V y) {
+  V r;
   if constexpr (kIsFloat<V>) {
-    return through_double([](auto a, auto b) { return pow_in_double<true>(a, b); }, x, y);
+    r = through_double([](auto a, auto b) { return short_pow_in_double(a, b); }, abs(x), y);
   } else {
-    return pow_in_double<false>(x, y);
+    r = long_pow_in_double(abs(x), y);
   }
+  r = select(y == V(0) || x == V(1), V(1), r);
+  return any(!(x > V(0) && x < infinity<V>())) ? pow_of_any(r, x, y) : r;
 }
 
 template <class V>

@@ -147,41 +147,61 @@ FACULA_FN V log_ndtr_in_double(V x) {
 }
 FACULA_BY_DOUBLE(log_ndtr)
 
+// -log(1 - a^2) for 0 <= a < 1.
+template <class V>
+FACULA_FN V erfinv_argument(V a) {
+  return -log_from_parts(log_parts((V(1) - a) * (V(1) + a)));
+}
+// The result for |x| = a: y inside of (-1, 1).
+template <class V>
+FACULA_FN V erfinv_with_ends(V x, V a, V y) {
+  auto is_inside = a < V(1);
+  if (any(!is_inside)) y = select(is_inside, y, select(a == V(1), infinity<V>(), nan<V>()));
+  return copysign(y, x);
+}
+
 template <class V>
 FACULA_FN V erfinv_for_float(V x) {
-  // erfinv(x) / x as a polynomial in w or its root.
-  V w = -log((V(1) - x) * (V(1) + x));
-  V ratio = select(w < V(5),
-                   poly(w, 0.88622692604503561, 0.23201363344455558, 0.01154964719087858,
-                        -0.0023361957330815526, -0.00012604394426435784, 4.4506667361744755e-05,
-                        3.3642420818044365e-06, -1.5289354399141931e-06, 6.7166306555319967e-08,
-                        2.0383692822682633e-08, -2.934392686367771e-09, 1.2255894468558898e-10),
+  // erfinv(x) / x as a polynomial in w, or in its root for the few that are close to 1.
+  V a = abs(x), w = erfinv_argument(a);
+  V ratio = poly(w, 0.88622692604503561, 0.23201363344455558, 0.01154964719087858,
+                 -0.0023361957330815526, -0.00012604394426435784, 4.4506667361744755e-05,
+                 3.3642420818044365e-06, -1.5289354399141931e-06, 6.7166306555319967e-08,
+                 2.0383692822682633e-08, -2.934392686367771e-09, 1.2255894468558898e-10);
+  auto is_tail = w >= V(5);
+  if (any(is_tail))
+    ratio = select(is_tail,
                    poly(sqrt(w), -1.4773621616492294, 6.970914152209283, -8.0732940645207893,
                         4.6527629469613769, -0.58576925189440843, -0.82837367071967127,
                         0.59206939638472478, -0.20179103371027451, 0.041379179961707521,
-                        -0.0052149750446565842, 0.0003746481757738113, -1.1808782489122772e-05));
-  return select(abs(x) == V(1), copysign(infinity<V>(), x), x * ratio);
+                        -0.0052149750446565842, 0.0003746481757738113, -1.1808782489122772e-05),
+                   ratio);
+  return erfinv_with_ends(x, a, a * ratio);
 }
 
 template <class V>
 FACULA_FN V erfinv_in_double(V x) {
-  V a = abs(x);
   // A start to 20 bits as above, then one step of Halley's method, which triples their number.
-  V w = -log((V(1) - a) * (V(1) + a));
-  V y = a * select(w < V(5),
-                   poly(w, 0.88622679373083879, 0.23201793939831727, 0.011526585456750834,
-                        -0.0022887925894226565, -0.0001744783068227252, 7.1825596144734771e-05,
-                        -5.3028736566726312e-06, -1.3335648314557727e-07, 2.3809705841724176e-08),
+  V a = abs(x), w = erfinv_argument(a);
+  V ratio = poly(w, 0.88622679373083879, 0.23201793939831727, 0.011526585456750834,
+                 -0.0022887925894226565, -0.0001744783068227252, 7.1825596144734771e-05,
+                 -5.3028736566726312e-06, -1.3335648314557727e-07, 2.3809705841724176e-08);
+  auto is_tail = w >= V(5);
+  if (any(is_tail))
+    ratio = select(is_tail,
                    poly(sqrt(w), -0.65423724773426084, 6.1823551592167405, -10.064333720886266,
                         9.5204454805283447, -5.4596447443277469, 2.0735189476830791,
                         -0.54194175310703341, 0.098436523123844211, -0.012249063861630608,
-                        0.00099830140653794333, -4.8085581202023911e-05, 1.0389850808425901e-06));
-  V tail = (V(1) - a) - erfc_tail_in_double(y);
-  V error = select(a < V(0.75), erf_near_zero(y, y * y) - a, tail);
-  V step = error * V(0x1.c5bf891b4ef6ap-1) * exp(y * y);
+                        0.00099830140653794333, -4.8085581202023911e-05, 1.0389850808425901e-06),
+                   ratio);
+  V y = at_most(a * ratio, V(28));
+  V square = y * y, grown = exp(square);
+  grown = fma(product_error(y, y, square), grown, grown);
+  V near_zero = (erf_near_zero(y, square) - a) * grown;
+  V tail = (V(1) - a) * grown - scaled_erfc_in_double(y) / (V(1) + y + y);
+  V step = select(a < V(0.75), near_zero, tail) * V(0x1.c5bf891b4ef6ap-1);
   y = y - step / fma(y, step, V(1));
-  y = select(a == V(1), infinity<V>(), y);
-  return copysign(y, x);
+  return erfinv_with_ends(x, a, y);
 }
 template <class V>
 FACULA_FN V erfinv(V x) {
@@ -196,6 +216,9 @@ FACULA_FN V erfinv(V x) {
 // by Newton's method for its logarithm.
 template <bool kForFloat, class V>
 FACULA_FN V ndtri_in_double(V p) {
+  auto is_outside = !(p > V(0) && p < V(1));
+  if (!any(!is_outside))  // as all integers are
+    return select(p == V(0), -infinity<V>(), select(p == V(1), infinity<V>(), nan<V>()));
   V middle = p + p - V(1);
   V y = V(1.4142135623730951) * (kForFloat ? erfinv_for_float(middle) : erfinv_in_double(middle));
   V tail = select(p < V(0.5), p, V(1) - p);

@@ -138,7 +138,10 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -
         raise IndexError(f"{name}: expected y with at least one dimension.")
     n_areas = max(y.size(dim) - 1, 0)
     pairs = y.narrow(dim, 0, n_areas) + y.narrow(dim, y.size(dim) - n_areas, n_areas)
-    return pairs * _steps(name, y, x, dx, dim) / 2.0
+    steps = _steps(name, y, x, dx, dim)
+    if isinstance(steps, Tensor) or not (y.is_floating_point() or y.is_complex()):
+        return pairs * steps / 2.0
+    return pairs * (steps / 2)  # the same but for overflows, as halves are exact
 
 
 def _steps(name: str, y: Tensor, x: Tensor | None, dx: float | None, dim: int) -> Tensor | float:

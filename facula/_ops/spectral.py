@@ -270,14 +270,15 @@ def made_window(
     dtype = options["dtype"] or _core.get_default_dtype()
     if not dtype.is_floating_point:
         raise RuntimeError(f"{name}: expects floating point dtypes, got {dtype}.")
-    if n_points <= 1 and n_steps is None:
+    if n_points == 0 or (n_points == 1 and n_steps is None):
         weights = _core.ones(n_points, dtype=dtype, device=options["device"])
     else:
         steps = n_steps or (n_points if is_periodic else n_points - 1)
-        points = _core.arange(n_points, dtype=_core.float64, device=options["device"])
-        if start:
-            points += start
-        weights = formula(points.div_(steps)).to(dtype)
+        end = start + n_points - 1
+        positions = _core.linspace(
+            start / steps, end / steps, n_points, dtype=_core.float64, device=options["device"]
+        )
+        weights = formula(positions).to(dtype)
     return weights.requires_grad_() if options["requires_grad"] else weights
 
 
@@ -298,7 +299,9 @@ def cosine_sum(coefficients: Sequence[float]) -> Callable[[Tensor], Tensor]:
 
 def triangle(positions: Tensor) -> Tensor:
     """The formula that goes straight from 0 up to 1 and back."""
-    return positions.sub_(0.5).abs_().mul_(-2).add_(1)
+    distances = positions.sub_(0.5).abs_()
+    one = _core.ones((), dtype=_core.float64, device=positions.device)
+    return _core.add(one, distances, alpha=-2, out=distances)
 
 
 def kaiser(beta: float) -> Callable[[Tensor], Tensor]:

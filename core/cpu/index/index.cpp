@@ -5,6 +5,7 @@
 
 #include "cpu/loops.h"
 #include "cpu/reduce/sort_key.h"
+#include "cpu/shape/copy.h"
 #include "cpu/shape/copy_line.h"
 
 namespace facula::cpu {
@@ -26,11 +27,6 @@ FACULA_INLINE inline void for_each_place(const char* index, int64_t index_step, 
       return bounds.is_outside->store(true);
     f(i, place * step);
   }
-}
-
-template <class T>
-bool is_dense(const int64_t* strides) {
-  return strides[0] == sizeof(T) && strides[1] == sizeof(T);
 }
 
 // How far to go in operand 0, operand 1 and the index from one element to the next.
@@ -70,6 +66,14 @@ void read_plane(char** data, const int64_t* strides, const int64_t* row_strides,
   });
 }
 
+// n elements as they are.
+template <class T>
+void copy_row(char* y, int64_t y_step, const char* x, int64_t x_step, int64_t n) {
+  constexpr int64_t size = sizeof(T);
+  if (y_step == size && x_step == size) return copy_line(y, x, n * size);
+  get_copy_table().by_size[__builtin_ctzll(size)]({y, x, n, 1, y_step, x_step, 0, 0});
+}
+
 template <class T>
 void read_at(char** data, const int64_t* strides, int64_t n, const void* params) {
   const IndexBounds& bounds = *static_cast<const IndexBounds*>(params);
@@ -78,10 +82,7 @@ void read_at(char** data, const int64_t* strides, int64_t n, const void* params)
   if (strides[2] == 0)  // the whole row at one place
     return for_each_place(index, 0, 1, bounds, bounds.wrap, step, [&](int64_t, int64_t offset) {
       x += offset;
-      if (is_dense<T>(strides)) return copy_line(y, x, n * sizeof(T));
-      int64_t y_step = strides[0], x_step = strides[1];
-#pragma GCC unroll 4
-      for (int64_t i = 0; i < n; ++i) std::memcpy(y + i * y_step, x + i * x_step, sizeof(T));
+      copy_row<T>(y, strides[0], x, strides[1], n);
     });
   const int64_t row[3] = {};
   read_plane<T>(data, strides, row, n, 1, bounds);
@@ -138,8 +139,8 @@ void write_row(char* y, int64_t y_step, const char* x, int64_t x_step, int64_t n
   }
   T* target = reinterpret_cast<T*>(y);
   const T* values = reinterpret_cast<const T*>(x);
-  if (mode == WriteMode::Set && y_step == size && x_step == size) {
-    copy_line(y, x, n * size);
+  if (mode == WriteMode::Set && x_step != 0) {
+    copy_row<T>(y, y_step, x, x_step, n);
   } else if (y_step == size && x_step == size) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) target[i] = combined<T, mode>(target[i], values[i]);

@@ -1,6 +1,7 @@
 // Activation functions, and their derivatives from the gradient of the result.
 #include "cpu/formulas.h"
 #include "cpu/loops.h"
+#include "cpu/pairs.h"
 #include "cpu/pointwise/loop_tables.h"
 
 namespace facula::cpu {
@@ -27,9 +28,14 @@ constexpr Kinds real_kinds(Kinds kinds) { return kinds == Kinds::FCONLY ? Kinds:
   struct name##_kernel {                                                                   \
     static constexpr Kinds kinds_ = Kinds::kinds;                                          \
     static void loop(char** data, const int64_t* strides, int64_t n, const void* params) { \
-      const Scalar* p = static_cast<const Scalar*>(params);                                \
-      name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};       \
-      map_unary<E>(data, strides, n, f);                                                   \
+      if constexpr (is_complex_v<E>) {                                                     \
+        using R = typename E::value_type;                                                  \
+        map_pairs<R>(data, strides, n, name##_formula<Pairs<R>>{});                        \
+      } else {                                                                             \
+        const Scalar* p = static_cast<const Scalar*>(params);                              \
+        name##_formula<Lanes<E>> f{number<E>(p[0]), number<E>(p[1]), number<E>(p[2])};     \
+        map_unary<E, is_short(ActivationOp::name)>(data, strides, n, f);                   \
+      }                                                                                    \
     }                                                                                      \
   };                                                                                       \
   template <class E>                                                                       \

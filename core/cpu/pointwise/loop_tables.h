@@ -74,6 +74,7 @@ constexpr bool is_short(ParametricOp op) {
   return op == ParametricOp::clamp || op == ParametricOp::clamp_min ||
          op == ParametricOp::clamp_max || op == ParametricOp::round || op == ParametricOp::angle;
 }
+constexpr bool is_short(ActivationOp op) { return op == ActivationOp::hardtanh; }
 constexpr bool is_short(BinaryOp op) {
   return op == BinaryOp::add || op == BinaryOp::add_scaled || op == BinaryOp::sub ||
          op == BinaryOp::mul || op == BinaryOp::div || op == BinaryOp::maximum ||

@@ -1,5 +1,6 @@
 #include "cpu/formulas.h"
 #include "cpu/loops.h"
+#include "cpu/pairs.h"
 #include "cpu/pointwise/loop_tables.h"
 #include "math/bessel.h"
 
@@ -20,6 +21,9 @@ constexpr uint64_t sign_bits(UnaryOp op) {
   return 0;
 }
 
+// Functions with a formula over vectors of complex numbers.
+constexpr bool is_of_pairs(UnaryOp op) { return op == UnaryOp::exp || op == UnaryOp::sigmoid; }
+
 #define UNARY(name, names, forms, kinds, refused, formula, ...)                     \
   template <class T>                                                                \
   struct name##_formula {                                                           \
@@ -33,6 +37,9 @@ constexpr uint64_t sign_bits(UnaryOp op) {
       if constexpr (signs != 0) {                                                   \
         using U = std::conditional_t<sizeof(E) == 2, uint16_t, uint64_t>;           \
         map1<U, U>(data, strides, n, [](U bits) -> U { return bits ^ signs; });     \
+      } else if constexpr (is_complex_v<E> && is_of_pairs(UnaryOp::name)) {         \
+        using R = typename E::value_type;                                           \
+        map_pairs<R>(data, strides, n, name##_formula<Pairs<R>>{});                 \
       } else {                                                                      \
         constexpr bool is_brief = is_short(UnaryOp::name);                          \
         map_unary<E, is_brief>(data, strides, n, name##_formula<Lanes<E>>{});       \

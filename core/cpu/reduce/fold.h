@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/pairs.h"
 #include "cpu/reduce/reduce_kernels.h"
 #include "cpu/row.h"
 
@@ -131,6 +132,8 @@ struct Fold {
       return join_lanes<Join>(all)[0];
     } else if constexpr (is_complex_v<A> && std::is_same_v<Join, Add>) {
       return sum_of_parts(x, n);
+    } else if constexpr (is_complex_v<A> && std::is_same_v<Join, math::Multiply>) {
+      return product_of_pairs(x, n);
     } else {
       return fold_elements(
           x, n, Join::template first<A>(), [](T v) { return Formula::element(v); }, Join());
@@ -146,6 +149,16 @@ struct Fold {
     A lanes[V::kLanes / 2];
     std::memcpy(static_cast<void*>(lanes), &all, sizeof(all));
     return join_halves<Join>(lanes, V::kLanes / 2);
+  }
+
+  static A product_of_pairs(const A* x, int64_t n) {
+    using V = Pairs<typename A::value_type>;
+    V all = fold_row<Join, V, 4>(n, [x](int64_t i, int64_t k) FACULA_INLINE {
+      return k == V::kLanes ? V::load(x + i) : V::load(x + i, k, A(1));
+    });
+    A lanes[V::kLanes];
+    all.store(lanes);
+    return join_halves<Join>(lanes, V::kLanes);
   }
 
   // Joins rows with the accumulators, those of one place in a tree first. A call for some rows

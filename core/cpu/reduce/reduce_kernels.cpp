@@ -219,10 +219,22 @@ struct Moments {
     return {origin + off, squares, count};
   }
   static void columns(const void* from, int64_t row_stride, int64_t n_rows, int64_t n, int64_t,
-                      void* acc, const ReduceParams&) {
+                      void* acc, const ReduceParams& params) {
     const T* x = static_cast<const T*>(from);
     A* y = static_cast<A*>(acc);
     constexpr int64_t kBlock = 64;
+    // Narrow rows are taken some at a time, as one row, whose columns are joined afterwards.
+    const int64_t n_beside = kBlock / n;
+    if (row_stride == n && n_beside > 1 && n_rows >= 4 * n_beside) {
+      A beside[kBlock];
+      int64_t n_wide = n_rows / n_beside, n_taken = n_wide * n_beside;
+      columns(x, n * n_beside, n_wide, n * n_beside, 0, beside, params);
+      std::copy_n(beside, n, y);
+      for (int64_t k = 1; k < n_beside; ++k) combine(y, beside + k * n, n);
+      if (n_taken == n_rows) return;
+      columns(x + n_taken * n, n, n_rows - n_taken, n, 0, beside, params);
+      return combine(y, beside, n);
+    }
     for (int64_t j0 = 0; j0 < n; j0 += kBlock) {
       int64_t width = std::min(kBlock, n - j0);
       double origin[kBlock], off[kBlock] = {}, squares[kBlock] = {};

@@ -6,6 +6,7 @@
 
 #include "cpu/formulas.h"
 #include "cpu/row.h"
+#include "cpu/vec_lanes.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -52,6 +53,24 @@ void scan_lines(char** data, const int64_t* steps, const int64_t* line_steps, in
   }
 }
 
+// The lanes of v moved up by kBy; those before are 0.
+template <int kBy, class T, int... kLane>
+FACULA_FN Vec<T> moved_up(Vec<T> v, std::integer_sequence<int, kLane...>) {
+  constexpr int n = Vec<T>::kLanes;
+  return __builtin_shufflevector(Vec<T>(T(0)).v, v.v, (kLane < kBy ? kLane : n + kLane - kBy)...);
+}
+// In each lane the sum of those up to it.
+template <int kBy = 1, class T>
+FACULA_FN Vec<T> sums_of_lanes(Vec<T> v) {
+  v = v + moved_up<kBy>(v, LaneNumbers<T>());
+  if constexpr (2 * kBy < Vec<T>::kLanes) v = sums_of_lanes<2 * kBy>(v);
+  return v;
+}
+template <class T>
+FACULA_FN Vec<T> last_lane(Vec<T> v) {
+  return take_lanes<Vec<T>::kLanes - 1, 0>(v, v, LaneNumbers<T>());
+}
+
 template <class T, class Join>
 struct RunningTotal {
   static constexpr bool kIsDefined = !std::is_same_v<T, bool>;
@@ -64,13 +83,33 @@ struct RunningTotal {
   template <int kLines>
   static FACULA_FN void run(char** data, const int64_t* steps, const int64_t* line_steps,
                             int64_t n) {
+    if constexpr (kLines == 1 && is_complex_v<T> && std::is_same_v<Join, Add>) {
+      // The parts are two lines of their own, whose totals stay in registers.
+      using R = typename T::value_type;
+      const int64_t part_steps[] = {sizeof(R), sizeof(R)};
+      return RunningTotal<R, Join>::template run<2>(data, steps, part_steps, n);
+    }
     using A = Running<T>;
     // By value, also below: the writes might change steps, for all that the compiler knows.
     char *y = data[0], *x = data[1];
     int64_t y_step = steps[0], x_step = steps[1], y_line = line_steps[0], x_line = line_steps[1];
     A total[kLines], next[kLines];
     for (A& t : total) t = Join::template first<A>();
-    for (int64_t i = 0; i < n; ++i, y += y_step, x += x_step) {
+    int64_t i = 0;
+    if constexpr (kLines == 1 && kIsQuick && sizeof(T) == 8) {
+      if (y_step == sizeof(T) && x_step == sizeof(T)) {
+        // Only one addition waits for the vector before.
+        using V = Vec<T>;
+        V all(T(0));
+        for (; i + V::kLanes <= n; i += V::kLanes, y += kVecBytes, x += kVecBytes) {
+          V sums = sums_of_lanes(V::load(reinterpret_cast<const T*>(x)));
+          (sums + all).store(reinterpret_cast<T*>(y));
+          all = all + last_lane(sums);
+        }
+        total[0] = all[0];
+      }
+    }
+    for (; i < n; ++i, y += y_step, x += x_step) {
       for (int l = 0; l < kLines; ++l) next[l] = static_cast<A>(at<T>(x, x_line, l));
       for (int l = 0; l < kLines; ++l) total[l] = static_cast<A>(Join::join(total[l], next[l]));
       for (int l = 0; l < kLines; ++l) at<T>(y, y_line, l) = static_cast<T>(total[l]);

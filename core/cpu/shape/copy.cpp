@@ -1,12 +1,14 @@
 #include "cpu/shape/copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "cpu/row.h"
 #include "cpu/shape/copy_line.h"
 #include "cpu/transpose.h"
+#include "cpu/vec_lanes.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -49,16 +51,68 @@ void copy_repeated(Plane p) {
   }
 }
 
-// Rows from elements that are kGap apart, in steps of which the compiler makes shuffles.
+// Rows from elements that are kGap apart, in steps of which the compiler makes shuffles; but not of
+// all steps of two, and poor ones of those backwards.
 template <class T, int kGap>
 void copy_spaced_rows(Plane p) {
   for (int64_t row = 0; row < p.n_rows; ++row) {
     T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
     const T* from = reinterpret_cast<const T*>(p.from + row * p.from_row);
+    int64_t i = 0;
+    if constexpr (std::abs(kGap) == 2 && (sizeof(T) == 4 || sizeof(T) == 8)) {
+      using F = std::conditional_t<sizeof(T) == 4, float, double>;
+      constexpr int L = Vec<F>::kLanes, first = kGap < 0 ? 2 * L - 1 : 0;
+      // The last two vectors would reach past the last element.
+      for (; i + L < p.n; i += L) {
+        const F* lanes = reinterpret_cast<const F*>(from + kGap * i) - first;
+        take_lanes<first, kGap>(Vec<F>::load(lanes), Vec<F>::load(lanes + L), LaneNumbers<F>())
+            .store(reinterpret_cast<F*>(to + i));
+      }
+    }
 #pragma GCC ivdep
-    for (int64_t i = 0; i < p.n; ++i) to[i] = from[kGap * i];
+    for (; i < p.n; ++i) to[i] = from[kGap * i];
   }
 }
+
+#if defined(FACULA_AVX512)
+// Lanes kFirst and after it of v, each of them twice.
+template <int kFirst, class T, int... kLane>
+FACULA_FN Native<T> doubled_lanes(Native<T> v, std::integer_sequence<int, kLane...>) {
+  return __builtin_shufflevector(v, v, (kFirst + kLane / 2)...);
+}
+// What lies between is not written, not even as it was: it may be another thread's.
+template <class T>
+FACULA_FN void store_evens(T* to, Native<T> v) {
+  auto bits = reinterpret_cast<__m512i>(v);
+  if constexpr (sizeof(T) == 2) _mm512_mask_storeu_epi16(to, 0x55555555, bits);
+  if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(to, 0x5555, bits);
+  if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(to, 0x55, bits);
+}
+
+// Rows to every second place, from elements that are kGap apart, one or two.
+template <class T, int kGap>
+void copy_to_every_second(Plane p) {
+  constexpr int L = kVecBytes / sizeof(T), step = L / kGap;
+  constexpr auto lanes = std::make_integer_sequence<int, L>();
+  for (int64_t row = 0; row < p.n_rows; ++row) {
+    T* to = reinterpret_cast<T*>(p.to + row * p.to_row);
+    const T* from = reinterpret_cast<const T*>(p.from + row * p.from_row);
+    int64_t i = 0;
+    // With gaps, the last vector would be read past the last element.
+    for (; i + step < p.n; i += step) {
+      Native<T> v;
+      std::memcpy(&v, from + kGap * i, sizeof(v));
+      if constexpr (kGap == 1) {
+        store_evens(to + 2 * i, doubled_lanes<0, T>(v, lanes));
+        store_evens(to + 2 * i + L, doubled_lanes<L / 2, T>(v, lanes));
+      } else {
+        store_evens(to + 2 * i, v);
+      }
+    }
+    for (; i < p.n; ++i) to[2 * i] = from[kGap * i];
+  }
+}
+#endif
 
 // n elements in the lanes of a vector and back; F is only what carries the bits. Elements of
 // 16 bits are the lower halves of lanes of float.
@@ -208,6 +262,13 @@ void copy_plane(Plane p) {
     if (p.from_step == 2 * size) return copy_spaced_rows<T, 2>(p);
     if (p.from_step == -2 * size) return copy_spaced_rows<T, -2>(p);
   }
+#if defined(FACULA_AVX512)
+  if constexpr (size == 2 || size == 4 || size == 8) {
+    bool is_spaced = p.to_step == 2 * size && p.n > 1;
+    if (is_spaced && p.from_step == size) return copy_to_every_second<T, 1>(p);
+    if (is_spaced && p.from_step == 2 * size) return copy_to_every_second<T, 2>(p);
+  }
+#endif
   // Along the longer side, and in strips where an operand lies across it: a line that is crossed is
   // still there for the next row.
   if (p.n < p.n_rows) {

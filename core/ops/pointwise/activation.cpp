@@ -75,6 +75,7 @@ void prepare_hardtanh_limits(const char* name, const Tensor& x, ActivationNumber
         ": expected limits of at least 0 for ", x, ", got ", p[0].to_double(), " and ",
         p[1].to_double(), ".");
   for (int i = 0; i < 2; ++i) check_fits(name, "bound", p[i], x.dtype());
+  p[2] = added_to_clamped(p[0], p[1]);
 }
 
 // ---- derivatives by tensors that take more than a line

@@ -1,10 +1,17 @@
 #include "ops/pointwise/clamp.h"
 
+#include <cmath>
+
 #include "base/number.h"
 #include "ops/ops.h"
 #include "ops/pointwise/binding.h"
 
 namespace facula {
+
+Scalar added_to_clamped(Scalar low, Scalar high) {
+  bool is_nan = std::isnan(low.to_double()) || std::isnan(high.to_double());
+  return is_nan ? NAN : -0.0;
+}
 
 namespace {
 
@@ -17,7 +24,8 @@ Tensor clamped(const char* name, ParametricOp op, const Tensor& x, Scalar p0, Sc
   check_not_implemented(!is_complex(dtype), name, ": not defined for complex numbers, got ", x,
                         ". (clamp is not supported for complex types)");
   for (Scalar bound : {p0, p1}) check_fits(name, "bound", bound, dtype);
-  return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), {p0, p1}, into);
+  Scalar added = added_to_clamped(p0, p1);
+  return apply_parametric(name, op, Kinds::NUM, cast_to(x, dtype), {p0, p1, added}, into);
 }
 
 // With one bound, or two.
@@ -38,8 +46,6 @@ Tensor clamped(const Tensor& x, const Tensor& low, const Tensor& high, const Int
 
 Tensor zero() { return wrapped_number(0); }
 
-bool is_nan(Scalar x) { return x.is_floating() && x.to_double() != x.to_double(); }
-
 }  // namespace
 
 Tensor clamp_min(const Tensor& x, Scalar low, const Into& into) {
@@ -59,9 +65,7 @@ Tensor clamp_max(const Tensor& x, Scalar high, const Into& into) {
 Tensor clamp(const Tensor& x, std::optional<Scalar> low, std::optional<Scalar> high,
              const Into& into) {
   check(low || high, "clamp: expected min or max, got neither.");
-  // A bound that is NaN makes everything NaN; as the lower one it passes through both.
   Scalar a = low.value_or(0), b = high.value_or(0);
-  if (high && is_nan(b)) low = a = b;
   ParametricOp op = low && high ? ParametricOp::clamp
                     : low       ? ParametricOp::clamp_min
                                 : ParametricOp::clamp_max;

@@ -15,4 +15,8 @@ Tensor clamp_max(const Tensor& x, Scalar high, const Into& into = {});
 Tensor clamp_min(const Tensor& x, const Tensor& low, const Into& into = {});
 Tensor clamp_max(const Tensor& x, const Tensor& high, const Into& into = {});
 
+// What kernels of bounds that are numbers add to each result: -0, which changes none, or NaN if a
+// bound is NaN. The instructions that compare pass over such a bound.
+Scalar added_to_clamped(Scalar low, Scalar high);
+
 }  // namespace facula

@@ -48,7 +48,8 @@ Spread find_spread(const char* op, const Tensor& x, const Dims& dims, double cor
     if (x.dim() == 0) real_mask = 0;
     run_reduction(op, ReduceOp::moments, parts, real_mask, parts.dtype(), spread, means, params);
     Tensor total = sum(spread, {-1});
-    return {takes_root ? sqrt(total) : total, mean(x, dims, keepdim), params.divisor, mask};
+    Tensor center = to_dtype(view_as_complex(means), x.dtype());
+    return {takes_root ? sqrt(total) : total, center, params.divisor, mask};
   }
   Tensor spread = empty(shape, x.dtype(), x.device()),
          means = empty(shape, DType::Float64, x.device());

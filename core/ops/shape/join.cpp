@@ -256,7 +256,8 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     start += (x.size(d) - 1) * strides[d] * x.itemsize();
     strides[d] = -strides[d];
   }
-  copy_elements(make_walk(y, start, strides), x.dtype());
+  // Bools as they are, also those that are more than 0 and 1.
+  copy_elements(make_walk(y, start, strides), x.dtype() == DType::Bool ? DType::UInt8 : x.dtype());
   return record("FlipBackward0", y, {x}, [dims](const Tensor& g) { return flip(g, dims); });
 }
 

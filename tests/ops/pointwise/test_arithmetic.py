@@ -185,6 +185,43 @@ def test_integer_powers():
         x**-1
 
 
+@pytest.mark.parametrize("n", [0, 1, 5, 63, 64, 65, 200])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_powers_of_integer_tensors_wrap_around_as_in_numpy(dtype, n):
+    rng = np.random.default_rng(0)
+    low = 0 if dtype == "uint8" else -100
+    a, b = rng.integers(low, 100, n).astype(dtype), rng.integers(0, 70, n).astype(dtype)
+    for base, exponent in ((a, b), (np.repeat(a, 2)[::2], np.repeat(b, 2)[::2]), (a, b[:1])):
+        x, y = facula.tensor(base), facula.tensor(exponent)
+        np.testing.assert_array_equal((x**y).numpy(), base**exponent)
+    np.testing.assert_array_equal(
+        facula.pow(facula.tensor(a), facula.tensor(a)[:0].sum() + 0).numpy(), np.ones(n)
+    )
+    if low < 0 and n:
+        x, y = facula.tensor([1, -1, -1, 2, 0, 3] * n), facula.tensor([-3, -3, -2, -1, -1, 2] * n)
+        assert (x.to(getattr(facula, dtype)) ** y.to(getattr(facula, dtype))).tolist() == [
+            1, -1, 1, 0, 0, 9
+        ] * n  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_powers_of_special_numbers_are_those_of_c(dtype):
+    numbers = [*EDGES, 2.0, -2.0, 3.0, -3.0, 1.5, -0.5, 1e4 + 1]
+    with np.errstate(all="ignore"):
+        a, b = (part.ravel().astype(dtype) for part in np.meshgrid(numbers, numbers))
+        expected = np.power(a.astype(np.float64), b.astype(np.float64)).astype(dtype)
+    for x, y in (
+        (facula.tensor(a), facula.tensor(b)),
+        (facula.tensor(np.repeat(a, 2))[::2], facula.tensor(np.repeat(b, 2))[::2]),
+    ):
+        got = (x**y).numpy()
+        np.testing.assert_allclose(got, expected, rtol=np.finfo(dtype).eps)
+        numeric = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(got)[numeric], np.signbit(expected)[numeric])
+    one = [(facula.tensor([p]) ** facula.tensor([q])).item() for p, q in zip(a, b, strict=True)]
+    np.testing.assert_array_equal((facula.tensor(a) ** facula.tensor(b)).double().numpy(), one)
+
+
 def test_powers_of_half_precision_do_not_overflow_on_the_way():
     x = facula.tensor([300.0, 0.5], dtype=facula.float16)
     for exponent in (-2, -2.0, -3, -0.5):

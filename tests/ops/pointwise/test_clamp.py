@@ -73,3 +73,30 @@ def test_a_bound_beside_a_number_may_be_a_tensor_of_no_dimensions():
 def test_complex_numbers_are_refused_before_the_bound_is_looked_at():
     with pytest.raises(NotImplementedError, match=r"clamp: .*clamp is not supported for complex"):
         facula.zeros(2, dtype=facula.complex64).clamp(max=1e308)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 17, 70])
+def test_bounds_keep_nan_and_the_sign_of_zero_and_nan_bounds_win(dtype, n):
+    x = facula.tensor([facula.nan, -0.0, 0.0, -2.0, 2.0] * n, dtype=getattr(facula, dtype))
+    nan = float("nan")
+    for f in (
+        lambda x: x.clamp(-1, 1),
+        lambda x: x.clamp_min(-0.0),
+        lambda x: x.clamp_max(0.0),
+        lambda x: facula.nn.functional.hardtanh(x),
+        lambda x: facula.nn.functional.relu6(x),
+    ):
+        for y in (f(x), f(x.repeat_interleave(2)[::2])):
+            assert y.isnan().tolist() == x.isnan().tolist()
+            assert y[1::5].signbit().all() and not y[2::5].signbit().any()
+    for y in (
+        x.clamp(nan, 1),
+        x.clamp(-1, nan),
+        x.clamp_min(nan),
+        x.clamp_max(nan),
+        facula.nn.functional.hardtanh(x, nan, 1.0),
+        facula.nn.functional.hardtanh(x, 0.0, nan),
+    ):
+        assert y.dtype == x.dtype and y.isnan().all()
+    assert facula.tensor([1, 2]).clamp_max(nan).isnan().all()

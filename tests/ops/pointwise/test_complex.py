@@ -44,3 +44,50 @@ def test_angles_of_real_numbers(dtype):
         0,
         facula.tensor(np.pi).item(),
     ]
+
+
+EDGES = [0.0, -0.0, 1.0, -1.5, 3.0, 85.0, 88.9, -90.0, -104.0, 700.0, 1e5, np.inf, -np.inf, np.nan]
+
+
+def _cexp(z):
+    """C's exponential in double precision."""
+    with np.errstate(all="ignore"):
+        return np.exp(z.astype(np.complex128))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_exponentials_of_special_complex_numbers_are_those_of_c(dtype):
+    a, b = (part.ravel() for part in np.meshgrid(EDGES, EDGES))
+    z = np.empty(a.size, dtype)
+    z.real, z.imag = a, b
+    with np.errstate(all="ignore"):
+        expected = np.exp(z)
+    for x in (facula.tensor(z), facula.tensor(np.repeat(z, 2))[::2]):
+        got = facula.exp(x).numpy()
+        for part, right in ((got.real, expected.real), (got.imag, expected.imag)):
+            # The sign of an infinity whose angle is not known is not, either.
+            known = np.isfinite(b) & ~np.isnan(a)
+            np.testing.assert_allclose(
+                part[known], right[known], rtol=4 * np.finfo(dtype).eps, atol=1e-44
+            )
+
+
+@pytest.mark.parametrize("name", ["exp", "sigmoid", "silu"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 17, 700])
+def test_functions_of_complex_vectors_agree_with_numpy(name, dtype, n):
+    rng = np.random.default_rng(0)
+    z = (rng.standard_normal(n) * 4 + 4j * rng.standard_normal(n)).astype(dtype)
+    function = facula.nn.functional.silu if name == "silu" else getattr(facula, name)
+    formulas = {
+        "exp": _cexp,
+        "sigmoid": lambda z: 1 / (1 + _cexp(-z)),
+        "silu": lambda z: z / (1 + _cexp(-z)),
+    }
+    expected = formulas[name](z)
+    eps = np.finfo(dtype).eps
+    for x in (facula.tensor(z), facula.tensor(np.repeat(z, 2))[::2]):
+        np.testing.assert_allclose(function(x).numpy(), expected, rtol=40 * eps, atol=4 * eps)
+    whole = function(facula.tensor(z))
+    for i in range(min(n, 20)):
+        assert facula.equal(function(facula.tensor(z[i : i + 1])), whole[i : i + 1])

@@ -126,3 +126,19 @@ def test_running_totals_and_extrema_of_integers_agree_with_numpy(dtype, shape):
             np.testing.assert_array_equal(
                 np.take_along_axis(b, found.indices.numpy(), dim), highest
             )
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [1, 7, 16, 17, 40, 3000])
+def test_sums_and_products_of_complex_lines_agree_with_numpy(dtype, n):
+    rng = np.random.default_rng(0)
+    z = np.exp(1j * rng.standard_normal((3, n))).astype(dtype)
+    eps = np.finfo(dtype).eps
+    for x in (facula.tensor(z), facula.tensor(z.T.copy()).T, facula.tensor(z.repeat(2, 1))[:, ::2]):
+        sums = x.cumsum(1)
+        np.testing.assert_allclose(sums.numpy(), z.cumsum(1), rtol=0, atol=8 * n * eps)
+        for row, line in zip(x, sums, strict=True):
+            assert facula.equal(row.cumsum(0), line)
+            assert facula.equal(row.contiguous().prod(), row.clone().prod(0))
+        np.testing.assert_allclose(x.prod(1).numpy(), z.prod(1), rtol=(n + 4) * eps)
+        np.testing.assert_allclose(x.prod().numpy(), z.prod(), rtol=(3 * n + 4) * eps)

@@ -70,3 +70,34 @@ def test_planes_are_copied_from_any_order_of_memory(shape, dtype):
     np.testing.assert_array_equal(spaced.numpy(), np.repeat(a, 2, axis=1))
     spaced[:, ::2].fill_(1)
     assert spaced[:, ::2].eq(1).all() and facula.equal(spaced[:, 1::2], x)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "bfloat16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 64, 100])
+def test_every_second_element_is_copied_and_nothing_beside_it(dtype, n):
+    kind = getattr(facula, dtype)
+    source = facula.arange(1, 2 * n).remainder(97).to(kind)  # ends with the last of every second
+    for begin in (0, 1):
+        for x in (source[::2], source[::2].flip(0)[:n], source[:n], source[:1].expand(n)):
+            whole = facula.zeros(2 * n + 1, dtype=kind)
+            whole[begin : begin + 2 * n - 1 : 2] = x
+            assert whole[begin::2][:n].tolist() == x.tolist()
+            assert whole[1 - begin :: 2].eq(0).all()
+    backwards = facula.arange(1, 2 * n)[::2].flip(0).remainder(97).to(kind)
+    assert source[::2].flip(0).tolist() == backwards.tolist()
+
+
+def test_every_second_element_of_tensors_larger_than_caches():
+    x = facula.arange(2 * 1200 * 1200).reshape(1200, 2400)
+    y = x * 3 + 1
+    expected = x.reshape(-1, 2)[:, 0] * (y.reshape(-1, 2)[:, 0])
+    assert facula.equal((x[:, ::2] * y[:, ::2]).flatten(), expected)
+    wide = x.double()
+    assert facula.equal((wide[:, ::2] - y[:, ::2]).flatten(), (-2.0 * wide[:, ::2] - 1).flatten())
+
+
+def test_flips_keep_bools_that_are_more_than_0_and_1():
+    x = facula.tensor([0, 1, 2, 255], dtype=facula.uint8).view(facula.bool)
+    assert x.flip(0).tolist() == [True, True, True, False]
+    assert x.flip(0).int().tolist() == [1, 1, 1, 0]
+    assert facula.stack([x, x], 1)[:, 0].flip(0).sum() == 3
