@@ -41,6 +41,30 @@ void multiply_images(const ConvShape& s, const T* w, Trans trans, const T* from,
   }
 }
 
+// The same with the channels last: the pixels of all images are the rows of one product.
+template <class T>
+void multiply_rows(const ConvShape& s, const T* w, Trans trans, const T* from, const T* bias,
+                   T* to) {
+  int64_t n_from = trans == Trans::No ? s.in_channels : s.out_channels;
+  int64_t n_to = trans == Trans::No ? s.out_channels : s.in_channels;
+  int64_t n_rows = s.n_batch * s.out_pixels(), row = s.groups * n_to;
+  if (bias) {
+    parallel_for(n_rows, ceil_div(tuning::kFillGrain, row), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) std::copy(bias, bias + row, to + i * row);
+    });
+  }
+  for (int64_t group = 0; group < s.groups; ++group) {
+    Gemm<T> product;
+    product.trans_b = trans == Trans::No ? Trans::Yes : Trans::No;
+    product.m = n_rows, product.n = n_to, product.k = n_from;
+    product.a = from + group * n_from, product.lda = s.groups * n_from;
+    product.b = w + group * s.out_channels * s.in_channels, product.ldb = s.in_channels;
+    product.c = to + group * n_to, product.ldc = row;
+    product.beta = bias ? T(1) : T(0);
+    gemm(product);
+  }
+}
+
 // The gradient of w: the sum over images of the products of y and the transpose of x.
 template <class T>
 void multiply_pixels(const ConvShape& s, const T* x, const T* y, T* w) {
@@ -122,12 +146,13 @@ void spread_pixels(const ConvShape& s, const T* pixels, T* x) {
   });
 }
 
-// ---- ConvWay::Direct, Winograd, Lines, Packed and Pairs
+// ---- ConvWay::Direct, Each, Winograd, Lines, Packed and Pairs
 
 // The kernels of a way, which float, double and bfloat16 have.
 template <class T>
 cpu::ConvKernels<T> kernels_of(ConvWay way) {
   const cpu::ConvTable& table = way == ConvWay::Direct     ? cpu::get_direct_table()
+                                : way == ConvWay::Each     ? cpu::get_each_table()
                                 : way == ConvWay::Winograd ? cpu::get_winograd_table()
                                                            : cpu::get_packed_table();
   if constexpr (std::is_same_v<T, float>) return table.float32;
@@ -204,7 +229,14 @@ void sum_parts_of_input(const ConvShape& s, const T* w, const T* y, const T* bia
   std::vector<WindowShape> parts = cpu::windows_of_input(s);
   int64_t n_channels = s.groups * s.in_channels, plane = s.in_pixels(), n_met = 0;
   for (const WindowShape& part : parts) n_met += part.n_pixels();
-  if (n_met < plane) {
+  if (n_met < plane && s.has_channels_last) {
+    parallel_for(s.n_batch * plane, ceil_div(tuning::kFillGrain, n_channels),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i)
+                     for (int64_t c = 0; c < n_channels; ++c)
+                       x[i * n_channels + c] = bias ? bias[c] : T(0);
+                 });
+  } else if (n_met < plane) {
     parallel_for(s.n_batch * n_channels, 1 + tuning::kFillGrain / plane, [&](int64_t a, int64_t b) {
       for (int64_t i = a; i < b; ++i)
         std::fill(x + i * plane, x + (i + 1) * plane, bias ? bias[i % n_channels] : T(0));
@@ -222,18 +254,26 @@ bool convolves_pairs(const ConvShape& s, int64_t n_channels, DType dtype) {
   return suits_pairs(s, n_channels, dtype, cpu::isa());
 }
 
+bool output_takes_channels_last(const ConvShape& s, DType dtype) {
+  return suits_channels_last(s, {cpu::windows_of_output(s)}, dtype);
+}
+bool input_takes_channels_last(const ConvShape& s, DType dtype) {
+  return suits_channels_last(s, cpu::windows_of_input(s), dtype);
+}
+
 template <class T>
 void conv_output(const ConvShape& s, const T* x, const T* w, const T* bias, T* y, Storage* keeper) {
   ConvWay way = plan_output(s, DTypeOf<T>::value);
   switch (way) {
     case ConvWay::Pointwise:
-      return multiply_images(s, w, Trans::No, x, bias, y);
+      return (s.has_channels_last ? multiply_rows<T> : multiply_images<T>)(s, w, Trans::No, x, bias,
+                                                                           y);
     case ConvWay::TakenPixels:
       return conv_output(without_steps(s), TakenPixels<T>(s, x).data(), w, bias, y, keeper);
     case ConvWay::Columns:
       if constexpr (!is_reduced_float_v<T>) columns_output(s, x, w, bias, y);
       return;
-    default:  // Direct, Winograd, Lines, Packed or Pairs
+    default:  // Direct, Each, Winograd, Lines, Packed or Pairs
       return sum_windows<T>(way, {cpu::windows_of_output(s), x, w, bias, y}, keeper);
   }
 }
@@ -242,7 +282,8 @@ template <class T>
 void conv_input(const ConvShape& s, const T* w, const T* y, const T* bias, T* x, Storage* keeper) {
   switch (plan_input(s, bias != nullptr, DTypeOf<T>::value)) {
     case ConvWay::Pointwise:
-      return multiply_images(s, w, Trans::Yes, y, bias, x);
+      return (s.has_channels_last ? multiply_rows<T> : multiply_images<T>)(s, w, Trans::Yes, y,
+                                                                           bias, x);
     case ConvWay::TakenPixels: {
       Scratch<T> pixels(numel_without_steps(s));
       conv_input<T>(without_steps(s), w, y, nullptr, pixels.data(), keeper);

@@ -16,6 +16,10 @@ using cpu::ConvShape;
 // sizes suit it. Others are to be converted to floats. `n_channels`: of the result, in a group.
 bool convolves_pairs(const ConvShape& s, int64_t n_channels, DType dtype);
 
+// Whether the channels of images may come last (ConvShape): in conv_output(), conv_input().
+bool output_takes_channels_last(const ConvShape& s, DType dtype);
+bool input_takes_channels_last(const ConvShape& s, DType dtype);
+
 // Defined for every dtype but bool and float16; for bfloat16, where convolves_pairs() says so.
 // `bias` has one number per channel of the result, or is null. `keeper` is the storage of w if it
 // shall keep the packed weight for the next call, else null: see Note [Kept forms].

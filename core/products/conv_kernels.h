@@ -19,12 +19,13 @@ struct ConvKernels {
   void (*pack)(const WindowSum<T>& s, T* to) = nullptr;
 };
 
-// One for each of ConvWay::Direct, Winograd and Packed.
+// One for each of ConvWay::Direct, Each, Winograd and Packed.
 struct ConvTable {
   ConvKernels<float> float32;
   ConvKernels<double> float64;
 };
 FACULA_KERNEL_TABLE(ConvTable, direct_table)
+FACULA_KERNEL_TABLE(ConvTable, each_table)
 FACULA_KERNEL_TABLE(ConvTable, winograd_table)
 FACULA_KERNEL_TABLE(ConvTable, packed_table)
 

@@ -31,15 +31,28 @@ std::vector<Residue> residues_of(const ConvShape& s, int d) {
 WindowShape windows_of_output(const ConvShape& s) {
   std::array<Taps, 3> taps;
   for (size_t d = 0; d < 3; ++d) taps[d] = {s.kernel[d], {0, -s.padding[d]}, {1, s.dilation[d]}};
-  return {s.n_batch, s.groups, s.out_channels, s.in_channels, taps,     s.in,           s.stride,
-          s.out,     s.out,    {0, 0, 0},      {1, 1, 1},     s.kernel, s.weight_row(), s.taps()};
+  return {s.n_batch, s.groups, s.out_channels, s.in_channels, taps,
+          s.in,      s.stride, s.out,          s.out,         {0, 0, 0},
+          {1, 1, 1}, s.kernel, s.weight_row(), s.taps(),      s.has_channels_last};
 }
 
 std::vector<WindowShape> windows_of_input(const ConvShape& s) {
   std::vector<WindowShape> parts;
-  WindowShape part{
-      s.n_batch, s.groups, s.in_channels, s.out_channels, {},       s.out,         {1, 1, 1}, {},
-      s.in,      {},       s.stride,      s.kernel,       s.taps(), s.weight_row()};
+  WindowShape part{s.n_batch,
+                   s.groups,
+                   s.in_channels,
+                   s.out_channels,
+                   {},
+                   s.out,
+                   {1, 1, 1},
+                   {},
+                   s.in,
+                   {},
+                   s.stride,
+                   s.kernel,
+                   s.taps(),
+                   s.weight_row(),
+                   s.has_channels_last};
   std::vector<Residue> by_h = residues_of(s, 1), by_w = residues_of(s, 2);
   for (const Residue& a : residues_of(s, 0)) {
     for (const Residue& b : by_h) {

@@ -19,6 +19,7 @@ struct ConvShape {
   int64_t in_channels = 0, out_channels = 0;  // of one group
   Spatial in{1, 1, 1}, kernel{1, 1, 1}, out{1, 1, 1};
   Spatial stride{1, 1, 1}, padding{0, 0, 0}, dilation{1, 1, 1};
+  bool has_channels_last = false;  // in x and y: (batch, pixels, channels)
 
   static int64_t product(const Spatial& s) { return s[0] * s[1] * s[2]; }
   int64_t in_pixels() const { return product(in); }
@@ -64,6 +65,7 @@ struct WindowShape {
   Spatial x_sizes, x_step, grid, y_sizes, y_first, y_step;
   Spatial kernel;
   int64_t w_row, w_channel;  // from one row of w, and from one channel, to the next
+  bool has_channels_last;    // in x and y
 
   int64_t n_taps() const { return taps[0].n * taps[1].n * taps[2].n; }
   int64_t n_pixels() const { return ConvShape::product(grid); }

@@ -1,5 +1,6 @@
 // QR, eigenvalues and singular values, least squares.
 #include "products/factor_tools.h"
+#include "products/matmul.h"
 
 namespace facula::products {
 namespace {
@@ -127,6 +128,111 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
   return 0;
 }
 
+// Reflectors of a large matrix that are applied at once, by our own products, which are cut for the
+// threads. Those of complex numbers gain nothing by it.
+constexpr int64_t kReflectors = 32;
+template <class T>
+bool is_cut(int64_t n_reflectors) {
+  return !is_complex_v<T> && n_reflectors > 2 * kReflectors;
+}
+
+// The product I - V T V^T of some real reflectors.
+template <class T>
+class ReflectorBlock {
+ public:
+  explicit ReflectorBlock(int64_t m) : v_(m * kReflectors), t_(kReflectors * kReflectors) {}
+
+  // Those below the diagonal of the columns of a (m, width).
+  void take(int64_t m, int64_t width, const T* a, int64_t lda, const T* tau) {
+    m_ = m, width_ = width;
+    for (int64_t j = 0; j < width; ++j) {
+      T* to = v_.data() + j * m;
+      std::fill(to, to + j, T(0));
+      to[j] = T(1);
+      std::copy(a + j * lda + j + 1, a + j * lda + m, to + j + 1);
+    }
+    std::fill(t_.data(), t_.data() + width * width, T(0));
+    int rows = to_int(m), count = to_int(width);
+    lapack::larft<T>('F', 'C', rows, count, v_.data(), rows, tau, t_.data(), count);
+  }
+
+  // c (m, n) becomes the product with it, or with its transpose. The matrices that are multiplied
+  // are the transposed ones: those are row-major.
+  void apply(bool is_transposed, int64_t n, T* c, int64_t ldc) const {
+    Scratch<T> sums(n * width_), turned(n * width_);
+    Gemm<T> sum;
+    sum.m = n, sum.n = width_, sum.k = m_;
+    sum.a = c, sum.lda = ldc;
+    sum.b = v_.data(), sum.ldb = m_, sum.trans_b = Trans::Yes;
+    sum.c = sums.data(), sum.ldc = width_;
+    gemm(sum);
+    Gemm<T> turn;
+    turn.m = n, turn.n = turn.k = width_;
+    turn.a = sums.data(), turn.lda = width_;
+    turn.b = t_.data(), turn.ldb = width_, turn.trans_b = is_transposed ? Trans::Yes : Trans::No;
+    turn.c = turned.data(), turn.ldc = width_;
+    gemm(turn);
+    Gemm<T> change;
+    change.m = n, change.n = m_, change.k = width_;
+    change.a = turned.data(), change.lda = width_;
+    change.b = v_.data(), change.ldb = m_;
+    change.c = c, change.ldc = ldc;
+    change.alpha = -1, change.beta = 1;
+    gemm(change);
+  }
+
+ private:
+  Scratch<T> v_, t_;
+  int64_t m_ = 0, width_ = 0;
+};
+
+template <class T>
+void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
+  int64_t k = std::min(m, n);
+  int info = 0, rows = to_int(m);
+  if (!is_cut<T>(k))
+    return lapack::geqrf<T>(rows, to_int(n), a, rows, tau, memory.data(), memory.size, &info);
+  ReflectorBlock<T> block(m);
+  for (int64_t j = 0; j < k; j += kReflectors) {
+    int64_t width = std::min(kReflectors, k - j), rest = n - j - width;
+    T* corner = a + j * m + j;
+    lapack::geqrf<T>(to_int(m - j), to_int(width), corner, rows, tau + j, memory.data(),
+                     memory.size, &info);
+    if (rest == 0) continue;
+    block.take(m - j, width, corner, m, tau + j);
+    block.apply(true, rest, corner + width * m, m);
+  }
+}
+
+template <class T>
+void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<T>& memory) {
+  int info = 0, rows = to_int(m);
+  if (!is_cut<T>(k))
+    return lapack::orgqr<T>(rows, to_int(n), to_int(k), a, rows, tau, memory.data(), memory.size,
+                            &info);
+  auto clear = [&](int64_t first_row, int64_t last_row, int64_t first_column, int64_t last_column) {
+    for (int64_t j = first_column; j < last_column; ++j)
+      std::fill(a + j * m + first_row, a + j * m + last_row, T(0));
+  };
+  clear(0, m, k, n);
+  for (int64_t j = k; j < n; ++j) a[j * m + j] = T(1);
+  ReflectorBlock<T> block(m);
+  // The last reflectors come first: to the left of theirs, columns are still those of the identity.
+  for (int64_t j = (k - 1) / kReflectors * kReflectors; j >= 0; j -= kReflectors) {
+    int64_t width = std::min(kReflectors, k - j), right = j + width;
+    T* corner = a + j * m + j;
+    clear(j, right, right, n);
+    if (right < n) {
+      block.take(m - j, width, corner, m, tau + j);
+      block.apply(false, n - right, corner + width * m, m);
+    }
+    int count = to_int(width);
+    lapack::orgqr<T>(to_int(m - j), count, count, corner, rows, tau + j, memory.data(), memory.size,
+                     &info);
+    clear(0, j, j, right);
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -138,10 +244,7 @@ void qr(int64_t n_batch, int64_t m, int64_t n, T* a, T* tau) {
   lapack::geqrf<T>(rows, columns, a, rows, tau, &asked, -1, &status);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
     Memory<T> memory(length(asked));
-    int info = 0;
-    for (int64_t i = begin; i < end; ++i)
-      lapack::geqrf<T>(rows, columns, a + i * m * n, rows, tau + i * k, memory.data(), memory.size,
-                       &info);
+    for (int64_t i = begin; i < end; ++i) qr_one(m, n, a + i * m * n, tau + i * k, memory);
   });
 }
 
@@ -153,10 +256,7 @@ void reflectors_to_q(int64_t n_batch, int64_t m, int64_t n, int64_t k, T* a, con
   lapack::orgqr<T>(rows, columns, count, a, rows, tau, &asked, -1, &status);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
     Memory<T> memory(length(asked));
-    int info = 0;
-    for (int64_t i = begin; i < end; ++i)
-      lapack::orgqr<T>(rows, columns, count, a + i * m * n, rows, tau + i * k, memory.data(),
-                       memory.size, &info);
+    for (int64_t i = begin; i < end; ++i) q_of_one(m, n, k, a + i * m * n, tau + i * k, memory);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "base/integers.h"
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "cpu/vec_lanes.h"
 #include "products/pack_panels.h"
 #include "products/tile.h"
 #include "products/tuning.h"
@@ -417,7 +418,7 @@ void dot_rows(const T* a, int64_t lda, const T* x, int64_t k, T* result) {
 }
 
 // The same for up to kDotCols rows that lie by columns. The lanes of all rows are in memory, in L1.
-constexpr int64_t kDotCols = 64;
+constexpr int64_t kDotCols = 256;
 template <class T>
 void dot_columns(const T* a, int64_t lda, int64_t n_rows, const T* x, int64_t k, T* result) {
   constexpr int64_t v = kVector<T>;
@@ -457,6 +458,18 @@ void sum_rows(MatrixView<T> a, int64_t n_rows, const T* x, int64_t k, T* sums) {
   for (; i < n_rows; ++i) dot_rows<1>(a.data + i * a.row_stride, a.row_stride, x, k, sums + i);
 }
 
+// n numbers that lie `step` apart, put together.
+template <class T>
+void copy_steps(const T* from, int64_t step, int64_t n, T* to) {
+  constexpr int64_t v = kVector<T>;
+  int64_t i = 0;
+  if (step == 2) {
+    for (; i + v < n; i += v)
+      evens(Vec<T>::load(from + 2 * i), Vec<T>::load(from + 2 * i + v)).store(to + i);
+  }
+  for (; i < n; ++i) to[i] = from[i * step];
+}
+
 // The product with roles exchanged: a row times a matrix.
 template <class T>
 void multiply_as_row(const GemmProblem<T>& x) {
@@ -488,24 +501,27 @@ void multiply_few_rows(const GemmProblem<T>& x) {
 template <class T>
 void multiply_matrix_vector(const GemmProblem<T>& x) {
   if (x.k < tuning::kMinInterleaved) return multiply_as_row(x);
-  Scratch<T> copy(x.b.row_stride == 1 ? 0 : x.k);
-  const T* b = x.b.data;
-  if (x.b.row_stride != 1) {
-    for (int64_t p = 0; p < x.k; ++p) copy.data()[p] = b[p * x.b.row_stride];
-    b = copy.data();
-  }
   int64_t n_pieces = ceil_div(x.k, tuning::kPieceOfK), piece = std::min(x.k, tuning::kPieceOfK);
   int64_t rows = ceil_div(tuning::kVectorWork / piece, kDotCols) * kDotCols;
   int64_t n_blocks = ceil_div(x.m, rows);
-  Scratch<T> sums(n_pieces * x.m);
+  // What only one block reads is put together as it comes.
+  bool is_apart = x.b.row_stride != 1, is_read_once = n_blocks == 1;
+  Scratch<T> copy(is_apart && !is_read_once ? x.k : 0), sums(n_pieces * x.m);
+  if (is_apart && !is_read_once) copy_steps(x.b.data, x.b.row_stride, x.k, copy.data());
   int64_t grain = ceil_div(tuning::kVectorWork, std::min(rows, x.m) * piece);
   parallel_for(n_pieces * n_blocks, grain, [&](int64_t begin, int64_t end) {
+    Scratch<T> part(is_apart && is_read_once ? piece : 0);
     for (int64_t task = begin; task < end; ++task) {
       int64_t p = task / n_blocks, first = task % n_blocks * rows;
+      int64_t depth = std::min(piece, x.k - p * piece);
       MatrixView<T> a{x.a.data + p * piece * x.a.col_stride + first * x.a.row_stride,
                       x.a.row_stride, x.a.col_stride};
-      sum_rows(a, std::min(rows, x.m - first), b + p * piece, std::min(piece, x.k - p * piece),
-               sums.data() + p * x.m + first);
+      const T* b = (is_apart ? copy.data() : x.b.data) + p * piece;
+      if (is_apart && is_read_once) {
+        copy_steps(x.b.data + p * piece * x.b.row_stride, x.b.row_stride, depth, part.data());
+        b = part.data();
+      }
+      sum_rows(a, std::min(rows, x.m - first), b, depth, sums.data() + p * x.m + first);
     }
   });
   for (int64_t i = 0; i < x.m; ++i) {

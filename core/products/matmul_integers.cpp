@@ -53,10 +53,16 @@ void multiply(const GemmProblem<T>& x) {
           int64_t n_cols = std::min(width, x.n - first_col);
           for (int64_t first = 0; first < x.k; first += depth) {
             int64_t n = std::min(depth, x.k - first);
-            for (int64_t p = 0; p < n; ++p) {
-              const T* b = x.b.data + (first + p) * x.b.row_stride + first_col * x.b.col_stride;
-              for (int64_t j = 0; j < width; ++j)
-                panel[p * width + j] = j < n_cols ? static_cast<Word>(b[j * x.b.col_stride]) : 0;
+            const T* b = x.b.data + first * x.b.row_stride + first_col * x.b.col_stride;
+            if (x.b.col_stride == 1) {
+              for (int64_t p = 0; p < n; ++p, b += x.b.row_stride)
+                for (int64_t j = 0; j < width; ++j)
+                  panel[p * width + j] = j < n_cols ? static_cast<Word>(b[j]) : 0;
+            } else {
+              // Columns one after the other: all at once may fall into one set of the cache.
+              for (int64_t j = 0; j < width; ++j, b += x.b.col_stride)
+                for (int64_t p = 0; p < n; ++p)
+                  panel[p * width + j] = j < n_cols ? static_cast<Word>(b[p * x.b.row_stride]) : 0;
             }
             for (int64_t i = first_row; i < last_row; ++i) {
               const T* a = x.a.data + i * x.a.row_stride + first * x.a.col_stride;

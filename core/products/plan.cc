@@ -104,9 +104,12 @@ bool has_single_tap(const ConvShape& s) {
 
 // A kernel of one pixel that meets all pixels, of which there are enough.
 bool is_pointwise(const ConvShape& s) {
-  return has_single_tap(s) && s.in == s.out && s.out_pixels() >= tuning::kMinPointwise;
+  bool is_enough = s.has_channels_last || s.out_pixels() >= tuning::kMinPointwise;
+  return has_single_tap(s) && s.in == s.out && is_enough;
 }
-bool steps_over_pixels(const ConvShape& s) { return has_single_tap(s) && s.in != s.out; }
+bool steps_over_pixels(const ConvShape& s) {
+  return has_single_tap(s) && s.in != s.out && !s.has_channels_last;
+}
 
 // The lines that the windows of one line of pixels reach over. Compared step by step: the product
 // of huge strides, dilations and sizes would be more than an int64.
@@ -116,6 +119,12 @@ bool fits_copied_lines(const WindowShape& s) {
   if (std::max({reach_h, reach_w, s.x_step[1], s.x_step[2]}) > most) return false;
   int64_t numel = s.n_channels * s.taps[0].n * cpu::segments_of(s).width * s.x_step[2];
   return numel <= most / (reach_h + 1);
+}
+
+bool suits_each(const WindowShape& s) {
+  return s.n_rows == 1 && s.n_channels == 1 && s.groups >= tuning::kMinEachChannels &&
+         std::max(s.taps[2].reach(), s.x_step[2]) <= tuning::kMaxEachReach &&
+         s.n_taps() <= tuning::kMaxPackedTaps;
 }
 
 bool suits_winograd(const WindowShape& s) {
@@ -161,8 +170,10 @@ bool suits_lines(const std::vector<WindowShape>& parts, DType dtype) {
   }
   const WindowShape& s = parts.at(0);
   int64_t lanes = ceil_div(s.n_rows, 16) * 16;
-  if (!is_full_float(dtype) || n_taps > tuning::kMaxPackedTaps ||
-      n_taps < tuning::kMinLineReads * ConvShape::product(s.x_step) ||
+  // Where channels are last, lines are copied as they lie.
+  bool is_read_often =
+      s.has_channels_last || n_taps >= tuning::kMinLineReads * ConvShape::product(s.x_step);
+  if (!is_full_float(dtype) || n_taps > tuning::kMaxPackedTaps || !is_read_often ||
       lanes - s.n_rows > lanes / tuning::kLineLanes ||
       s.n_channels * n_columns < tuning::kMinLineDepth)
     return false;
@@ -171,7 +182,19 @@ bool suits_lines(const std::vector<WindowShape>& parts, DType dtype) {
   return cut.pixels >= tuning::kMinLinePixels && numel <= most / cpu::line_slice_of(s);
 }
 
+bool suits_channels_last(const ConvShape& s, const std::vector<WindowShape>& parts, DType dtype) {
+  if (has_single_tap(s) && s.in == s.out) return true;
+  if (!is_full_float(dtype) || parts.empty()) return false;
+  if (std::all_of(parts.begin(), parts.end(), suits_each)) return true;
+  // To turn the images over costs less than Winograd's way saves.
+  if (dtype == DType::Float32 && parts.size() == 1 && suits_winograd(parts[0])) return false;
+  std::vector<WindowShape> parts_last = parts;
+  for (WindowShape& part : parts_last) part.has_channels_last = true;
+  return suits_lines(parts_last, dtype);
+}
+
 ConvWay plan_windows(const WindowShape& s, DType dtype) {
+  if (s.has_channels_last) return suits_each(s) ? ConvWay::Each : ConvWay::Lines;
   if (dtype == DType::BFloat16) return ConvWay::Pairs;
   if (!is_full_float(dtype)) return ConvWay::Columns;
 
@@ -203,6 +226,8 @@ ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype) {
     return plan_windows(part, dtype) != ConvWay::Columns;
   };
   auto parts = cpu::windows_of_input(s);
+  if (s.has_channels_last)
+    return plan_windows(parts.at(0), dtype) == ConvWay::Each ? ConvWay::Windows : ConvWay::Lines;
   if (parts.size() > 1 && suits_lines(parts, dtype)) return ConvWay::Lines;
   return std::all_of(parts.begin(), parts.end(), can_sum) ? ConvWay::Windows : ConvWay::Columns;
 }

@@ -34,6 +34,7 @@ enum class ConvWay {
   TakenPixels,  // as the convolution without steps of the pixels that a kernel of one pixel takes
   Windows,      // the gradient of the input as sums over windows, see plan_windows()
   Direct,       // few rows read windows from copied lines
+  Each,         // channels are last, and each is convolved by itself
   Winograd,     // 3x3 kernels with fewer multiplications
   Lines,        // as a product with windows that are read from copied lines
   Packed,       // as a product with windows that are packed from the images
@@ -43,13 +44,15 @@ enum class ConvWay {
 // Whether ConvWay::Pairs computes a result of so many channels, of a group; no other way but
 // Pointwise takes 16-bit floats.
 bool suits_pairs(const ConvShape& s, int64_t n_channels, DType dtype, Isa isa);
+// Whether there is a way, Pointwise, Each or Lines, for images whose channels are last.
+bool suits_channels_last(const ConvShape& s, const std::vector<WindowShape>& parts, DType dtype);
 // Of convolutions that have terms.
 ConvWay plan_output(const ConvShape& s, DType dtype);
 ConvWay plan_input(const ConvShape& s, bool has_bias, DType dtype);
 ConvWay plan_weight(const ConvShape& s, DType dtype);
 // Whether ConvWay::Lines sums all parts of the gradient of an input together.
 bool suits_lines(const std::vector<WindowShape>& parts, DType dtype);
-// Direct, Winograd, Lines, Packed, Pairs or, where none of our kernels can, Columns.
+// Direct, Each, Winograd, Lines, Packed, Pairs or, where none of our kernels can, Columns.
 ConvWay plan_windows(const WindowShape& s, DType dtype);
 
 }  // namespace facula::products

@@ -113,6 +113,11 @@ constexpr int64_t kLineReaches = 2;
 constexpr int64_t kSegmentPixels = 512;  // [order] of a line of pixels
 constexpr int kTapSums = 8;              // taps whose sums are in registers
 
+// ---- convolutions of each channel by itself, the channels last (conv_each.cpp)
+
+constexpr int64_t kMinEachChannels = 8;  // [order] which fill the lanes of vectors
+constexpr int64_t kMaxEachReach = 64;    // [order] of pixels under a window, and between windows
+
 // ---- convolutions as products with packed windows (conv_packed.cpp, conv_packed_weight.cpp)
 
 constexpr int64_t kWindowDepth = 384;  // [order] of a slice of channels times taps

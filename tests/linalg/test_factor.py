@@ -126,7 +126,21 @@ def test_ldl_has_no_derivative():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(3, 3), (2, 5, 3), (2, 3, 5), (60, 40)])
+# The last ones are cut into blocks of reflectors.
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (3, 3),
+        (2, 5, 3),
+        (2, 3, 5),
+        (60, 40),
+        (64, 64),
+        (2, 65, 65),
+        (130, 97),
+        (70, 200),
+        (200, 96),
+    ],
+)
 def test_qr_multiplies_to_the_matrix(shape, dtype):
     a = random(dtype, *shape)
     m, k = shape[-2], min(shape[-2:])
@@ -205,13 +219,14 @@ def test_bits_do_not_depend_on_the_threads():
         lambda: L.inv(a),
         lambda: L.eigh(s).eigenvectors,
         lambda: L.svd(a).Vh,
+        lambda: L.qr(a).Q,
     )
 
 
 def test_a_matrix_of_a_batch_has_the_bits_it_has_alone():
     for n in (5, 30, 150):
         a = regular("float32", 4, n, n)
-        for f in (L.inv, L.svdvals, L.eigvalsh, L.det):
+        for f in (L.inv, L.svdvals, L.eigvalsh, L.det, lambda x: L.qr(x).Q):
             assert facula.equal(f(a)[2], f(a[2]))
 
 

@@ -228,11 +228,18 @@ Tensor value_on_gpu(const Convolution& c, Role role, Form form, const Tensor& bi
   return result;
 }
 
+// Whether images of the format of the results need not be turned over on the CPU.
+bool takes_channels_last(const Convolution& c, Role role, DType dtype) {
+  if (c.format != MemoryFormat::ChannelsLast || role == kWeight) return false;
+  return role == kOutput ? products::output_takes_channels_last(c.shape, dtype)
+                         : products::input_takes_channels_last(c.shape, dtype);
+}
+
 // Without a derivative. `keeps_weight`: the weight may come again, so that it is worth the memory
 // to keep it packed.
 Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool keeps_weight) {
   NoGradGuard guard;
-  const ConvShape& s = c.shape;
+  ConvShape s = c.shape;
   int64_t n_in = s.groups * s.in_channels, n_out = s.groups * s.out_channels;
   Dims sizes = role == kInput    ? sizes_of(s.n_batch, n_in, s.in, c.n_spatial)
                : role == kOutput ? sizes_of(s.n_batch, n_out, s.out, c.n_spatial)
@@ -245,12 +252,16 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool ke
   bool has_terms = std::all_of(form.begin(), form.end(),
                                [](const Tensor& x) { return !x.defined() || x.numel() > 0; });
   if (has_terms && !device.is_cpu()) return value_on_gpu(c, role, form, bias, sizes);
+  s.has_channels_last = has_terms && takes_channels_last(c, role, wide);
+  MemoryFormat format = s.has_channels_last ? c.format : MemoryFormat::Contiguous;
   Storage* keeper = keeps_weight ? form[kWeight].storage() : nullptr;
-  for (Tensor& x : form)
-    if (x.defined()) x = contiguous(to_dtype(x, wide));
+  for (Role r : {kInput, kWeight, kOutput})
+    if (form[r].defined())
+      form[r] =
+          contiguous(to_dtype(form[r], wide), r == kWeight ? MemoryFormat::Contiguous : format);
   if (keeper && form[kWeight].storage() != keeper) keeper = nullptr;  // a copy, which goes away
   if (bias.defined()) bias = contiguous(to_dtype(bias, wide));
-  Tensor result = empty(sizes, wide, device);
+  Tensor result = empty(sizes, wide, device, format);
   if (!has_terms && result.numel() > 0) {
     // What is left of a sum of no terms.
     copy_into(result, bias.defined() ? by_channel(bias, c.n_spatial) : wrapped_number(0));
@@ -277,8 +288,9 @@ Tensor convolve(const char* node, const Convolution& c, Role role, const Form& f
                  second = save(first.requires_grad() ? second : Tensor())](
                     const Tensor& g, Needs need) -> TensorList {
                   TensorList grads(3);
+                  bool is_turned = g.is_cpu() && !(need[0] && takes_channels_last(c, a, g.dtype()));
                   Tensor dense = contiguous(
-                      g, g.is_cpu() ? MemoryFormat::Contiguous : c.format);  // once for both
+                      g, is_turned ? MemoryFormat::Contiguous : c.format);  // once for both
                   auto gradient = [&](Role wanted, Role other, const SavedTensor& saved) {
                     Form others;
                     others[role] = dense;

@@ -208,6 +208,18 @@ def test_products_with_a_vector_in_any_layout(dtype, k):
             assert facula.equal(facula.addmv(expected, matrix, vector, beta=2), expected * 3)
 
 
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64])
+@pytest.mark.parametrize("k", [255, 256, 16384, 16390, 70001])
+@pytest.mark.parametrize("step", [2, 3])
+def test_a_vector_with_gaps_gives_the_bits_of_one_without(dtype, k, step):
+    facula.manual_seed(0)
+    a, x = facula.randn(300, k, dtype=dtype), facula.randn((k - 1) * step + 1, dtype=dtype)[::step]
+    dense = x.contiguous()
+    for rows in (1, 3, 300):
+        assert facula.equal(facula.mv(a[:rows], x), facula.mv(a[:rows], dense))
+    assert facula.equal(facula.dot(x, x), facula.dot(dense, dense))
+
+
 def test_integer_products_wrap_around():
     x = facula.full((300,), 2**31 - 1, dtype=facula.int32)
     assert facula.dot(x, x).item() == 300

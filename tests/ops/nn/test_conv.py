@@ -147,6 +147,14 @@ def test_a_transposed_convolution_adds_a_kernel_for_each_element(shapes, options
     )
 
 
+FORMATS = [facula.contiguous_format, facula.channels_last]
+
+
+def laid_out(x, memory_format):
+    is_image = x.ndim == 4
+    return x.contiguous(memory_format=memory_format if is_image else facula.contiguous_format)
+
+
 # Large enough for full tiles of the kernels and for their edges, in every direction.
 LARGE = [
     ((3, 20, 13, 17), (37, 20, 3, 3), {"padding": 1}),
@@ -184,12 +192,18 @@ LARGE = [
 
 @pytest.mark.parametrize("x_shape, w_shape, options", LARGE)
 @pytest.mark.parametrize("dtype", [facula.float32, facula.float64])
-def test_large_convolutions_and_their_gradients(x_shape, w_shape, options, dtype):
+@pytest.mark.parametrize("memory_format", FORMATS)
+def test_large_convolutions_and_their_gradients(x_shape, w_shape, options, dtype, memory_format):
     rng = np.random.default_rng(0)
     taps = Taps(x_shape[2:], w_shape[2:], **options)
     x, w, b = (rng.standard_normal(s) for s in (x_shape, w_shape, w_shape[:1]))
     g = rng.standard_normal((x_shape[0], w_shape[0], *taps.out))
-    tensors = [facula.tensor(a).to(dtype).requires_grad_() for a in (x, w, b)]
+    tensors = [
+        laid_out(facula.tensor(a).to(dtype), memory_format if a is x else facula.contiguous_format)
+        for a in (x, w, b)
+    ]
+    for tensor in tensors:
+        tensor.requires_grad_()
     conv = F.conv2d if x.ndim == 4 else F.conv3d
     y = conv(*tensors, **options)
     results = [y, *facula.autograd.grad(y, tensors, facula.tensor(g).to(dtype))]
@@ -238,6 +252,17 @@ EDGES = [
     ((1, 16, 5, 1200), (16, 16, 4, 9), {"padding": (3, 4), "dilation": (1, 30)}),
     ((1, 16, 3, 66005), (16, 16, 3, 2), {"dilation": (1, 66000), "padding": (1, 0)}),
     ((1, 16, 700, 6), (16, 16, 2, 2), {"dilation": (650, 1), "padding": (1, 0)}),
+    # Each channel by itself, which with channels last fill whole vectors, parts of them or both.
+    *(
+        ((2, n, 4, width), (n, 1, 3, 5), {"stride": stride, "padding": (1, 2), "groups": n})
+        for width in range(1, 41)
+        for n, stride in ((8, 1), (19, 2), (32, 3))
+    ),
+    ((1, 24, 9, 20), (24, 1, 3, 4), {"padding": 6, "dilation": (2, 3), "groups": 24}),
+    ((1, 9, 3, 200), (9, 1, 2, 2), {"padding": 1, "dilation": (1, 64), "groups": 9}),
+    ((1, 9, 3, 200), (9, 1, 2, 2), {"padding": 1, "dilation": (1, 65), "groups": 9}),
+    ((1, 9, 3, 200), (9, 1, 2, 2), {"stride": (1, 65), "groups": 9}),
+    ((1, 8, 2, 66005), (8, 1, 2, 2), {"dilation": (1, 66000), "groups": 8}),
 ]
 
 
@@ -247,14 +272,16 @@ def test_small_integers_are_exact_whichever_way_they_go(x_shape, w_shape, option
     x, w = facula.randint(-2, 3, x_shape), facula.randint(-2, 3, w_shape)
     g = facula.randint(-2, 3, F.conv2d(x, w, **options).shape)
 
-    def results(dtype):
-        leaves = [t.to(dtype).requires_grad_() for t in (x, w)]
+    def results(dtype, memory_format=facula.contiguous_format):
+        leaves = [laid_out(x.to(dtype), memory_format), w.to(dtype)]
+        for leaf in leaves:
+            leaf.requires_grad_()
         y = F.conv2d(*leaves, **options)
         return [t.detach() for t in (y, *facula.autograd.grad(y, leaves, g.to(dtype)))]
 
     exact = results(facula.complex128)  # which has one way only
-    for dtype in (facula.float32, facula.float64):
-        for result, other in zip(results(dtype), exact, strict=True):
+    for dtype, memory_format in itertools.product((facula.float32, facula.float64), FORMATS):
+        for result, other in zip(results(dtype, memory_format), exact, strict=True):
             assert facula.equal(result, other.real.to(dtype))
 
 
@@ -279,9 +306,11 @@ def test_vectors_of_every_width_give_these_results(capability):
 
 
 @pytest.mark.parametrize("x_shape, w_shape, options", [case for case in LARGE if len(case[0]) == 4])
-def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, options):
+@pytest.mark.parametrize("memory_format", FORMATS)
+def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, options, memory_format):
     facula.manual_seed(0)
-    x, w = facula.randn(x_shape, requires_grad=True), facula.randn(w_shape, requires_grad=True)
+    x = laid_out(facula.randn(x_shape), memory_format).requires_grad_()
+    w = facula.randn(w_shape, requires_grad=True)
     g = facula.randn_like(F.conv2d(x, w, **options))
 
     def forward():
@@ -295,9 +324,10 @@ def test_results_do_not_depend_on_the_number_of_threads(x_shape, w_shape, option
 
 
 @pytest.mark.parametrize("x_shape, w_shape, options", [case for case in LARGE if len(case[0]) == 4])
-def test_an_image_has_the_same_bits_alone_and_in_a_batch(x_shape, w_shape, options):
+@pytest.mark.parametrize("memory_format", FORMATS)
+def test_an_image_has_the_same_bits_alone_and_in_a_batch(x_shape, w_shape, options, memory_format):
     facula.manual_seed(0)
-    x, w = facula.randn(x_shape, requires_grad=True), facula.randn(w_shape)
+    x, w = laid_out(facula.randn(x_shape), memory_format).requires_grad_(), facula.randn(w_shape)
     y = F.conv2d(x, w, **options)
     g = facula.randn_like(y)
     (gx,) = facula.autograd.grad(y, x, g)
@@ -424,14 +454,28 @@ def test_a_single_image_needs_no_batch():
     assert facula.equal(F.conv2d(x, w), F.conv2d(x[None], w)[0])
 
 
-def test_channels_last_stays_channels_last():
-    x = facula.randn(2, 3, 8, 8).to(memory_format=facula.channels_last).requires_grad_()
-    w = facula.randn(4, 3, 3, 3)
-    y = F.conv2d(x, w, padding=1)
+@pytest.mark.parametrize(
+    "n, w_shape, options",
+    [
+        (3, (4, 3, 3, 3), {"padding": 1}),
+        (16, (32, 16, 3, 3), {"stride": 2}),
+        (12, (6, 4, 1, 1), {"groups": 3}),
+        (12, (12, 1, 3, 3), {"padding": 2, "groups": 12}),
+    ],
+)
+def test_channels_last_stays_channels_last(n, w_shape, options):
+    x = facula.randn(2, n, 8, 8).to(memory_format=facula.channels_last).requires_grad_()
+    w, b = facula.randn(w_shape, requires_grad=True), facula.randn(w_shape[0])
+    y = F.conv2d(x, w, b, **options)
     assert y.is_contiguous(memory_format=facula.channels_last)
-    assert facula.equal(y, F.conv2d(x.contiguous(), w, padding=1))
-    y.sum().backward()
-    assert x.grad.is_contiguous(memory_format=facula.channels_last)
+    planes = x.detach().contiguous().requires_grad_()
+    expected = F.conv2d(planes, w, b, **options)
+    facula.testing.assert_close(y, expected)
+    g = facula.randn(y.shape)
+    grads = facula.autograd.grad(y, (x, w), g)
+    assert grads[0].is_contiguous(memory_format=facula.channels_last)
+    for grad, other in zip(grads, facula.autograd.grad(expected, (planes, w), g), strict=True):
+        facula.testing.assert_close(grad, other, atol=1e-4, rtol=1e-4)
 
 
 def test_empty_batches_and_no_channels():
