@@ -69,8 +69,10 @@ format: .venv/built
 	.venv/bin/ruff format .
 	.venv/bin/clang-format -i $(CPP)
 
-# libstdc++ is preloaded too: ASAN looks up the function that throws exceptions at program start.
-SANITIZED = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
+# libstdc++ is preloaded too: ASAN looks up the function that throws exceptions at program start. Libraries are opened
+# by ASAN in the place of others, so that NVRTC does not find what lies beside it.
+SANITIZED = LD_LIBRARY_PATH="$$(echo $(CURDIR)/.venv-asan/lib/python3*/site-packages/nvidia/*/lib | tr ' ' :)" \
+  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
   UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc .venv-asan/bin/python -m pytest
 FORKING = tests/multiprocessing tests/utils/data
