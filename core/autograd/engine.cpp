@@ -241,7 +241,7 @@ void Run::add_gradient(Node* node, uint32_t input_nr, Tensor grad) {
 
 TensorList Run::captured() const {
   TensorList grads;
-  for (const Capture& capture : captures_) grads.push_back(own_gradient(capture.grad));
+  for (const Capture& capture : captures_) grads.push_back(capture.grad);
   return grads;
 }
 
