@@ -126,12 +126,13 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional
                  y = SavedIf<row.keeps_y>(y, true)](const Tensor& g) {
                   Tensor kept_g = with_kept_dims(to_dtype(g, dtype), sizes, mask, keepdim), kept_y;
                   if (row.keeps_y) kept_y = with_kept_dims(y, sizes, mask, keepdim);
-                  // A program may write to the gradient of a leaf: g / n then has all elements in
-                  // memory, while g is expanded, as in PyTorch. Other nodes compute with the few
-                  // numbers.
-                  if (is_leaf) kept_g = expand(kept_g, sizes);
                   Tensor result = row.gradient(kept_g, x, kept_y, n);
-                  return result.sizes() == sizes ? result : expand(result, sizes);
+                  if (result.sizes() == sizes) return result;
+                  // A program may write to the gradient of a leaf: g / n then has memory for all
+                  // elements, while g has not, as in PyTorch. Other nodes compute with the few.
+                  Tensor whole = expand(result, sizes);
+                  bool is_copied = is_leaf && !result.is_same(kept_g);
+                  return is_copied ? clone(whole, MemoryFormat::Contiguous) : whole;
                 });
 }
 
