@@ -94,9 +94,10 @@ if _TYPE_CHECKING:
     from facula.viz import summary
 
 newaxis = None
-# What the build has: LAPACK and Fourier transforms of its own; threads that are not OpenMP's.
-has_lapack = has_spectral = True
-has_openmp = False
+# What the build has: LAPACK and Fourier transforms of its own, and kernels for NVIDIA's GPUs;
+# threads that are not OpenMP's.
+has_lapack = has_spectral = has_cuda = True
+has_openmp = has_mps = False
 
 # Names that PyTorch has too, for samples with derivatives.
 _dirichlet_grad = _core._dirichlet_grad

@@ -152,7 +152,7 @@ def test_huge_orders_return_at_once():
     assert not facula.polygamma(2, x).isnan().any()
     assert facula.polygamma(10**12, x).shape == (3,)
     assert special.zeta(1e15, tensor(1.0, 2.0)).tolist() == [1, 0]
-    with pytest.raises(RuntimeError, match="not enough memory"):
+    with pytest.raises(RuntimeError, match=r"not enough memory.*can't allocate memory"):
         facula.mvlgamma(facula.ones(3), 10**14)
 
 

@@ -255,7 +255,8 @@ void check_for_nan(Node* node, const TensorList& results) {
         trace = std::string(" Forward call:\n") + PyUnicode_AsUTF8(text);
     }
     fail(ErrorKind::Runtime, "detect_anomaly: ", node->name, " gave NaN as gradient ", i,
-         ". It was recorded at ", node->location.describe(), ".", trace);
+         ". It was recorded at ", node->location.describe(), ". (returned nan values in its ", i,
+         "th output)", trace);
   }
 }
 

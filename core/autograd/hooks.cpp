@@ -62,8 +62,15 @@ PyObject* to_python_tuple(const TensorList& tensors) {
   return tuple;
 }
 
+Tensor own_gradient(const Tensor& grad) {
+  bool is_own = !grad.defined() || grad.requires_grad() || is_sparse(grad);
+  return is_own || !has_internal_overlap(grad) ? grad
+                                               : operations.clone(grad, MemoryFormat::Contiguous);
+}
+
 void run_tensor_hooks(PyObject* hooks, Tensor& grad) {
   Ref list = snapshot(hooks);
+  grad = own_gradient(grad);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.p); ++i) {
     Ref result(PyObject_CallOneArg(PyList_GET_ITEM(list.p, i), grad.get()));
     if (result.p == Py_None) continue;

@@ -4,6 +4,9 @@
 
 namespace facula {
 
+// A gradient as a program gets it, which may write to it: that of a mean is a number, expanded.
+Tensor own_gradient(const Tensor& grad);
+
 // fn(grad) for each hook of the dict, in order; a hook that returns a tensor replaces the gradient.
 void run_tensor_hooks(PyObject* hooks, Tensor& grad);
 // Hooks on a node: fn(grad_outputs) before it runs, fn(grad_inputs, grad_outputs) after; may

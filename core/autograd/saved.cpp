@@ -2,6 +2,7 @@
 #include "autograd/node.h"
 #include "autograd/operations.h"
 #include "base/python_error.h"
+#include "tensor/modes.h"
 
 namespace facula {
 
@@ -73,7 +74,8 @@ SavedTensor::~SavedTensor() {
 void SavedTensor::activate() {
   was_defined_ = value_.defined();
   if (!was_defined_) return;
-  check(!value_->is_inference, owner_->name,
+  // Inside of inference mode nothing else is at hand: the transforms of func record there.
+  check(!value_->is_inference || is_inference_mode_enabled(), owner_->name,
         ": a tensor made in inference mode cannot be kept for the derivative. Make a normal one of "
         "it with clone() first.");
   version_ = value_.version();

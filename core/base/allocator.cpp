@@ -38,7 +38,7 @@ int64_t round_up(int64_t nbytes, int64_t step) { return ceil_div(nbytes, step) *
 
 [[noreturn]] void fail_out_of_memory(int64_t nbytes) {
   fail(ErrorKind::OutOfMemory, "DefaultCPUAllocator: not enough memory: a block of ", nbytes,
-       " bytes could not be allocated.");
+       " bytes could not be allocated. (DefaultCPUAllocator: can't allocate memory)");
 }
 
 // What all threads share. Changed rarely: threads add up their small blocks first.

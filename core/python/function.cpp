@@ -26,6 +26,7 @@ FunctionNode* function_node(nb::handle ctx) {
 // Calls ctx._run_backward(grads), which answers with one gradient for each argument of forward.
 TensorList apply_in_python(Node& node, TensorList& grads) {
   auto& self = static_cast<FunctionNode&>(node);
+  for (Tensor& grad : grads) grad = own_gradient(grad);
   nb::object tuple = nb::steal(to_python_tuple(grads));
   PyObject* answer = PyObject_CallMethod(&node, "_run_backward", "O", tuple.ptr());
   if (!answer) throw_python_error();

@@ -141,6 +141,17 @@ inline Tensor sub_op(const Tensor& a, const Tensor& b) {
 inline Tensor div_op(const Tensor& a, const Tensor& b) {
   return a->is_wrapped_number ? mul(reciprocal(b), a) : div(a, b);
 }
+// What cannot be divided by a tensor, as a NumPy array, may be multiplied by one.
+inline PyObject* divide_slot(PyObject* a, PyObject* b) {
+  PyObject* result = binary_slot<div_op, kDiv>(a, b);
+  if (result != Py_NotImplemented || is_tensor(a)) return result;
+  Py_DECREF(result);
+  PyObject* inverse = PyObject_CallMethod(b, "reciprocal", nullptr);
+  if (!inverse) return nullptr;
+  result = PyNumber_Multiply(inverse, a);
+  Py_DECREF(inverse);
+  return result;
+}
 inline Tensor& add_inplace(Tensor& a, const Tensor& b) { return add_(a, b); }
 inline Tensor& sub_inplace(Tensor& a, const Tensor& b) { return sub_(a, b); }
 

@@ -488,7 +488,7 @@ void bind_tensor_type(nb::module_& m) {
       {Py_nb_add, slot<binary_slot<add_op, kAdd>>()},
       {Py_nb_subtract, slot<binary_slot<sub_op, kSub>>()},
       {Py_nb_multiply, slot<binary_slot<mul, kMul>>()},
-      {Py_nb_true_divide, slot<binary_slot<div_op, kDiv>>()},
+      {Py_nb_true_divide, slot<divide_slot>()},
       {Py_nb_floor_divide, slot<binary_slot<floor_divide, kFloorDiv>>()},
       {Py_nb_remainder, slot<binary_slot<remainder, kMod>>()},
       {Py_nb_power, slot<power_slot<pow, kPow>>()},

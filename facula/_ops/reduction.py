@@ -76,6 +76,93 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @operation
+@looks_at_values
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
+    """Reduce pieces of different lengths that lie behind each other along a dimension.
+
+    Args:
+        data: the elements, floating point.
+        reduce: ``"sum"``, ``"mean"``, ``"max"``, ``"min"`` or ``"prod"``.
+        lengths: the length of each piece; together they are all of the dimension.
+        indices: not available.
+        offsets: where each piece begins and the last one ends, in the place of ``lengths``.
+        axis: the dimension of the pieces, which is the last one of ``lengths``.
+        unsafe: has no effect: the lengths are always checked.
+        initial: what each reduction begins with.
+
+    Shape:
+        data ``(*, N, ...)`` and lengths ``(*, S)``; result ``(*, S, ...)``.
+
+    Example:
+        >>> data = facula.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+        >>> facula.segment_reduce(data, "sum", lengths=facula.tensor([2, 3]))
+        tensor([ 3., 12.])
+    """
+    starts = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+    if reduce not in starts:
+        raise RuntimeError(f"segment_reduce: expected one of {', '.join(starts)}, got {reduce!r}.")
+    if not data.is_floating_point():
+        raise NotImplementedError(f"segment_reduce: not implemented for {data.dtype}.")
+    counts = _segment_lengths(data, lengths, indices, offsets, axis)
+    places = _core.arange(counts.numel(), device=data.device).repeat_interleave(counts.flatten())
+    n_segments = counts.size(-1)
+    places = places.remainder(max(n_segments, 1)).view(data.shape[: axis + 1])
+    rest = (1,) * (data.dim() - counts.dim())
+    places = places.view(*places.shape, *rest).expand(data.shape)
+    shape = (*counts.shape, *data.shape[counts.dim() :])
+    start = starts[reduce] if initial is None else initial
+    result = _core.full(shape, start, dtype=data.dtype, device=data.device)
+    if reduce in ("sum", "mean"):
+        result = result.scatter_add(axis, places, data)
+    elif reduce == "prod":
+        result = result.scatter_reduce(axis, places, data, "prod")
+    else:
+        # Without the start: at a tie the gradient is the element's.
+        found = result.scatter_reduce(axis, places, data, f"a{reduce}", include_self=False)
+        is_behind = found < start if reduce == "max" else found > start
+        result = found.masked_fill(is_behind, start)
+    if reduce == "mean":
+        # An empty piece has no mean, unless it begins with something.
+        divisors = counts if initial is None else counts.clamp_min(1)
+        result = result / divisors.view(*counts.shape, *rest)
+    return named("SegmentReduceBackward0", result)
+
+
+def _segment_lengths(
+    data: Tensor, lengths: Tensor | None, indices: Any, offsets: Tensor | None, axis: int
+) -> Tensor:
+    if indices is not None or (lengths is None) == (offsets is None):
+        raise RuntimeError("segment_reduce: expected either lengths or offsets, and no indices.")
+    given: Any = offsets if lengths is None else lengths
+    if given.dtype not in (_core.int64, _core.int32):
+        raise NotImplementedError(f"segment_reduce: expected int64 or int32, got {given.dtype}.")
+    if given.dim() > data.dim() or axis != given.dim() - 1 or given.shape[:-1] != data.shape[:axis]:
+        raise RuntimeError(
+            "segment_reduce: expected axis to be the last dimension of lengths, and the dimensions "
+            f"before it to be those of data, got data {tuple(data.shape)}, lengths "
+            f"{tuple(given.shape)} and axis={axis}."
+        )
+    counts: Tensor = given.diff() if lengths is None else given
+    is_whole = (counts >= 0).all() and (counts.sum(-1) == data.size(axis)).all()
+    if not is_whole:
+        raise RuntimeError(
+            f"segment_reduce: expected lengths that are not negative and sum to {data.size(axis)}, "
+            f"the size of dimension {axis}, got {counts.tolist()}."
+        )
+    return counts
+
+
+@operation
 def trapezoid(
     y: Tensor, x: Tensor | None = None, *, dx: float | None = None, dim: int = -1
 ) -> Tensor:

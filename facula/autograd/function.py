@@ -109,6 +109,19 @@ class FunctionCtx(_core._FunctionNode):
         return _checked_grads(function, results, len(self.needs_input_grad))
 
 
+def _with_defaults(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """All arguments by position: setup_context sees each, and backward has a gradient for each."""
+    if not kwargs and not getattr(forward, "__defaults__", None):
+        return args, kwargs
+    import inspect  # here: it is slow to import, and few functions have defaults
+
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
+
+
 def _zeros_if_missing(grad: Tensor | None, spec: tuple[Any, Any, Any] | None) -> Tensor | None:
     if grad is not None or spec is None:
         return grad
@@ -247,6 +260,8 @@ class Function(FunctionCtx):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run the function and record it in the graph."""
+        if cls.setup_context is not Function.setup_context:
+            args, kwargs = _with_defaults(cls.forward, args, kwargs)
         return apply_function(cls, cls._ctx_type(), args, kwargs)
 
     @classmethod

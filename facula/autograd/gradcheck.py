@@ -208,6 +208,11 @@ def _random_seed(output: Tensor, is_non_contiguous: bool) -> Tensor:
     return seed.requires_grad_()
 
 
+def _random_like(tensor: Tensor, generator: _core.Generator) -> Tensor:
+    """Numbers of a generator of our own: a check leaves those of the program as they are."""
+    return _core.randn(tensor.shape, dtype=tensor.dtype, generator=generator).to(tensor.device)
+
+
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
@@ -351,11 +356,12 @@ def _check_projection(
     atol: float,
     rtol: float,
 ) -> None:
+    generator = _core.Generator()
     for input_index, x in enumerate(inputs):
-        direction = _unit_like(x)
+        direction = _unit_like(x, generator)
         differences = _directional(func, args, x, direction, eps)
         for output_index, output in enumerate(outputs):
-            seed = _unit_like(output)
+            seed = _unit_like(output, generator)
             (g,) = grad(output, [x], seed, retain_graph=True, allow_unused=True)
             analytic = (_gradient_vector(g, x) * _real_parts(direction)).sum()
             numeric = (differences[output_index] * _real_parts(seed)).sum()
@@ -365,9 +371,9 @@ def _check_projection(
             _compare(analytic, numeric, atol * max(scale, 1.0), rtol, what)
 
 
-def _unit_like(tensor: Tensor) -> Tensor:
+def _unit_like(tensor: Tensor, generator: _core.Generator) -> Tensor:
     # Of length 1, so that eps is the size of the step, however many elements there are.
-    vector = _core.randn_like(tensor.detach())
+    vector = _random_like(tensor, generator)
     length = float(_real_parts(vector).square().sum().sqrt())
     return vector / length if length > 0 else vector
 
@@ -407,8 +413,9 @@ def _check_forward(
     rtol: float,
     fast_mode: bool,
 ) -> None:
+    generator = _core.Generator()
     for input_index, x in enumerate(inputs):
-        for direction in [_unit_like(x)] if fast_mode else _unit_vectors(x):
+        for direction in [_unit_like(x, generator)] if fast_mode else _unit_vectors(x):
             differences = _directional(func, args, x, direction, eps)
             found = _tangents(func, args, x, direction)
             for output_index, (t, difference) in enumerate(zip(found, differences, strict=True)):
@@ -453,8 +460,9 @@ def _check_constant(
 def _check_determinism(
     func: _Func, args: tuple[Any, ...], inputs: list[Tensor], tolerance: float
 ) -> None:
+    generator = _core.Generator()
     for index, output in enumerate(_differentiable_outputs(func(*args))):
-        seed = _core.randn_like(output.detach())
+        seed = _random_like(output, generator)
         first, second = (
             grad(output, inputs, seed, retain_graph=True, allow_unused=True) for _ in range(2)
         )

@@ -23,10 +23,18 @@ def resolve(size_average: bool | None, reduce: bool | None, reduction: str) -> s
     """The reduction by name, also where one of the deprecated flags says it, with a warning."""
     if size_average is None and reduce is None:
         return reduction
+    return legacy_get_string(size_average, reduce)
+
+
+def legacy_get_string(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> str:
+    """The reduction by name that the deprecated flags say; losses of programs call it, too."""
     of_sum = "mean" if size_average is None or size_average else "sum"
     reduction = of_sum if reduce is None or reduce else "none"
-    warn_user(
-        f"reduction: size_average and reduce are its older forms; pass reduction={reduction!r} "
-        "instead."
-    )
+    if emit_warning:
+        warn_user(
+            f"reduction: size_average and reduce are its older forms; pass "
+            f"reduction={reduction!r} instead."
+        )
     return reduction

@@ -467,6 +467,10 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return deprecated
 
 
+# PyTorch's names of what does the filling, which initialisers of programs call.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
+
 uniform = _deprecated(uniform_)
 normal = _deprecated(normal_)
 constant = _deprecated(constant_)

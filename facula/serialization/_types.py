@@ -479,5 +479,6 @@ def _refused(full: str) -> str:
         f"the file names {full}, which is not on the list of types that loading makes. Nothing was "
         f"run. Allow it with facula.serialization.add_safe_globals([{short}]) if you know and want "
         "it; or, if you trust the file as a program of yours, use load(f, trusted=True), "
-        "which is PyTorch's weights_only=False."
+        "which is PyTorch's weights_only=False. (Weights only load failed. Unsupported global: "
+        f"GLOBAL {full} was not an allowed global by default.)"
     )

@@ -224,3 +224,67 @@ def test_trapezoids_of_one_width_have_gradients():
         [(3, 4)],
         dtypes=["float64"],
     )
+
+
+DATA = [[1.0, 5.0], [5.0, 0.0], [5.0, 0.0], [2.0, 3.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("reduce", "initial", "expected", "gradient"),
+    [
+        ("sum", None, [[11, 5], [0, 0], [2, 4]], [[1, 2], [1, 2], [1, 2], [5, 6], [5, 6]]),
+        ("sum", 1, [[12, 6], [1, 1], [3, 5]], [[1, 2], [1, 2], [1, 2], [5, 6], [5, 6]]),
+        ("mean", 1, [[4, 2], [1, 1], [1.5, 2.5]], None),
+        (
+            "max",
+            None,
+            [[5, 5], [-np.inf] * 2, [2, 3]],
+            [[0, 2], [0.5, 0], [0.5, 0], [5, 6], [0, 0]],
+        ),
+        ("max", 5, [[5, 5], [5, 5], [5, 5]], [[0, 2], [0.5, 0], [0.5, 0], [0, 0], [0, 0]]),
+        ("min", None, [[1, 0], [np.inf] * 2, [0, 1]], [[1, 0], [0, 1], [0, 1], [0, 0], [5, 6]]),
+        ("prod", 5, [[125, 0], [5, 5], [0, 15]], [[125, 0], [25, 0], [25, 0], [0, 30], [50, 90]]),
+    ],
+)
+def test_segments_of_any_length_are_reduced(reduce, initial, expected, gradient):
+    data = facula.tensor(DATA, requires_grad=True)
+    lengths = facula.tensor([3, 0, 2])
+    y = facula.segment_reduce(data, reduce, lengths=lengths, initial=initial)
+    assert y.tolist() == expected
+    by_offsets = facula.segment_reduce(
+        data, reduce, offsets=facula.tensor([0, 3, 3, 5]), initial=initial
+    )
+    assert by_offsets.tolist() == expected
+    if gradient is not None:
+        y.backward(facula.arange(1.0, 7).view(3, 2))
+        assert data.grad.tolist() == gradient
+
+
+def test_segments_lie_along_any_dimension_and_empty_ones_have_no_mean():
+    data = facula.arange(8.0).view(2, 4)
+    lengths = facula.tensor([[1, 3], [2, 2]])
+    y = facula.segment_reduce(data, "sum", lengths=lengths, axis=1)
+    assert y.tolist() == [[0, 6], [9, 13]]
+    empty = facula.segment_reduce(data[0], "mean", lengths=facula.tensor([4, 0]))
+    assert empty[0].item() == 1.5
+    assert empty[1].isnan()
+    assert facula.segment_reduce(data[:0], "sum", lengths=facula.tensor([0])).tolist() == [[0] * 4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        (RuntimeError, {"lengths": [2, 3]}),
+        (RuntimeError, {"lengths": [-1, 5]}),
+        (RuntimeError, {"lengths": [4], "offsets": [0, 4]}),
+        (RuntimeError, {"lengths": [4], "axis": 1}),
+        (RuntimeError, {}),
+        (NotImplementedError, {"lengths": [4.0]}),
+    ],
+)
+def test_segments_that_are_not_the_data_are_refused(kind, arguments):
+    tensors = {k: facula.tensor(v) if k != "axis" else v for k, v in arguments.items()}
+    with pytest.raises(kind, match="segment_reduce"):
+        facula.segment_reduce(facula.ones(4), "sum", **tensors)
+    with pytest.raises(NotImplementedError):
+        facula.segment_reduce(facula.ones(4).int(), "sum", lengths=facula.tensor([4]))

@@ -405,3 +405,24 @@ def test_the_gradient_of_what_is_linear_in_steps_has_zeros_as_derivative(shape, 
     by_x, by_g = facula.autograd.grad(gx, (x, g), facula.ones_like(gx))
     assert facula.equal(by_x, facula.zeros(shape))
     assert by_g.shape == y.shape and by_g.abs().sum() > 0
+
+
+def test_a_program_may_write_to_gradients_that_it_gets():
+    x = facula.ones(2, 3, requires_grad=True)
+    assert facula.autograd.grad(x.mean(), x)[0].mul_(6).tolist() == [[1] * 3] * 2
+    y = x * 1
+    y.register_hook(lambda grad: grad.mul_(2))
+    y.mean(0).sum().backward()
+    assert x.grad.tolist() == [[1] * 3] * 2
+
+    class Doubled(facula.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.mul_(2)
+
+    (grad,) = facula.autograd.grad(Doubled.apply(x).mean(), x)
+    assert grad.tolist() == [[pytest.approx(1 / 3)] * 3] * 2

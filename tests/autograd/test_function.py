@@ -56,6 +56,33 @@ def test_setup_context_separates_forward_from_saving():
     assert facula.autograd.gradcheck(lambda x: SquareOfTwoParts.apply(x, 3.0), x)
 
 
+def test_setup_context_sees_defaults_and_arguments_given_by_name():
+    seen = set()
+
+    class Scaled(Function):
+        @staticmethod
+        def forward(x, scale, power=2):
+            return x**power * scale
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            seen.add(inputs[1:])
+            ctx.save_for_backward(inputs[0])
+            ctx.scale, ctx.power = inputs[1:]
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * ctx.scale * ctx.power * x ** (ctx.power - 1), None, None
+
+    (x,) = double_inputs((3,))
+    assert facula.autograd.gradcheck(lambda x: Scaled.apply(x, 3.0), x)
+    assert facula.autograd.gradcheck(lambda x: Scaled.apply(x, power=3, scale=2.0), x)
+    assert seen == {(3.0, 2), (2.0, 3)}
+    with pytest.raises(TypeError):
+        Scaled.apply(x)
+
+
 def test_nothing_is_recorded_without_grad():
     x = facula.ones(2)
     assert Square.apply(x).grad_fn is None

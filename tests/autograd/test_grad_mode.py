@@ -136,6 +136,16 @@ def test_an_inference_tensor_may_not_be_saved_for_backward(x):
         _ = x * y
 
 
+def test_transforms_differentiate_in_inference_mode():
+    with facula.inference_mode():
+        x = facula.tensor([1.0, 2.0])
+        factor = facula.tensor(3.0)
+        assert facula.func.grad(lambda x: (x**3 * factor).sum())(x).tolist() == [9, 36]
+        assert facula.func.jacrev(facula.square)(x).tolist() == [[2, 0], [0, 4]]
+        _, pull = facula.func.vjp(facula.exp, facula.zeros(2))
+        assert pull(x)[0].tolist() == [1, 2]
+
+
 def test_packages_can_make_modes_of_their_own():
     from facula.utils._contextlib import _DecoratorContextManager
 

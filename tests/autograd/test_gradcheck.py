@@ -128,3 +128,11 @@ def test_inputs_are_checked_first():
         gradcheck(facula.sin, facula.ones(1).double().expand(3).requires_grad_())
     with pytest.warns(UserWarning, match=r"input 0 is torch\.float32"):
         gradcheck(facula.sin, inputs((2,), dtype=facula.float32), atol=1, rtol=1, eps=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"fast_mode": True}, {"check_forward_ad": True}])
+def test_a_check_leaves_the_random_numbers_of_the_program(options):
+    (x,) = inputs((3,))
+    before = facula.get_rng_state()
+    assert gradcheck(facula.sin, x, **options)
+    assert facula.equal(facula.get_rng_state(), before)

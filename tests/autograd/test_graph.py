@@ -195,7 +195,7 @@ def test_anomaly_mode_finds_the_operation_that_makes_nan(x):
     with pytest.warns(UserWarning, match="detect_anomaly"):
         anomaly = facula.autograd.detect_anomaly()
     y = facula.zeros(1, requires_grad=True)
-    with anomaly, pytest.raises(RuntimeError, match="detect_anomaly: SqrtBackward0 gave NaN"):
+    with anomaly, pytest.raises(RuntimeError, match=r"SqrtBackward0 gave NaN.* nan values in"):
         (y.sqrt() * 0).sum().backward()
     assert not facula.is_anomaly_enabled()
 

@@ -290,3 +290,27 @@ def test_levels_of_vmap_are_not_entered_by_hand():
 
     with pytest.raises(RuntimeError, match=r"Use torch\.vmap"):
         _functorch._remove_batch_dim(facula.ones(1), 1, 1, 0)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(5, 1, 3), (5, 4, 3), (5, 3), (5, 2, 2, 3)])
+def test_gradients_of_weights_are_contiguous_for_each_example(shape, bias):
+    layer = facula.nn.Linear(3, 2, bias=bias)
+    params = {name: p.detach() for name, p in layer.named_parameters()}
+    x = facula.randn(shape)
+
+    def loss(params, x):
+        return func.functional_call(layer, params, (x,)).square().sum()
+
+    grads = func.vmap(func.grad(loss), in_dims=(None, 0))(params, x)
+    one_by_one = [func.grad(loss)(params, row) for row in x]
+    for name, grad in grads.items():
+        expected = facula.stack([one[name] for one in one_by_one])
+        facula.testing.assert_close(grad, expected)
+        assert grad.is_contiguous()
+
+
+def test_vectors_of_weights_of_each_example_meet_its_rows():
+    x, weight = facula.randn(3, 2, 4), facula.randn(3, 4)
+    y = func.vmap(facula.nn.functional.linear)(x, weight)
+    facula.testing.assert_close(y, (x * weight.unsqueeze(1)).sum(-1))

@@ -2,6 +2,9 @@ import importlib
 import inspect
 import pkgutil
 
+import pytest
+
+import facula
 from facula import nn
 
 
@@ -44,3 +47,28 @@ def test_functions_bear_the_name_of_the_package():
     assert {f.__module__ for f in (nn.functional.relu, nn.functional.mse_loss)} == {
         "facula.nn.functional"
     }
+
+
+def test_layers_of_other_packages_find_the_private_parts_that_they_call():
+    get_enum = nn.functional._Reduction.get_enum
+    assert [get_enum(name) for name in ("none", "mean", "sum")] == [0, 1, 2]
+    get_string = nn.functional._Reduction.legacy_get_string
+    assert get_string(None, None, emit_warning=False) == "mean"
+    with pytest.warns(UserWarning, match="size_average"):
+        assert get_string(False, True) == "sum"
+    assert nn.modules.module._addindent("a\n\nb", 3) == "a\n   \n   b"
+    for fill, *numbers in (
+        (nn.init._no_grad_uniform_, -1, 1),
+        (nn.init._no_grad_normal_, 0, 1),
+        (nn.init._no_grad_trunc_normal_, 0, 1, -1, 1),
+        (nn.init._no_grad_fill_, 2),
+        (nn.init._no_grad_zero_,),
+    ):
+        weight = nn.Parameter(facula.full((3,), facula.nan))
+        assert fill(weight, *numbers) is weight
+        assert weight.isfinite().all()
+    x, weight, bias = facula.randn(2, 4), facula.randn(12, 4), facula.randn(12)
+    together = nn.functional._in_projection_packed(x, x, x, weight, bias)
+    apart = nn.functional._in_projection(x, x, x, *weight.chunk(3), *bias.chunk(3))
+    for a, b in zip(together, apart, strict=True):
+        facula.testing.assert_close(a, b)

@@ -235,6 +235,12 @@ def test_the_last_bag_ends_at_the_last_offset(mode, expected, factors):
     assert table.grad[:, 1].tolist() == factors
 
 
+def test_rows_of_bags_need_no_last_offset():
+    bags = facula.tensor([[0, 1], [2, 3]])
+    y = F.embedding_bag(bags, TABLE, mode="sum", include_last_offset=True)
+    assert y.tolist() == F.embedding_bag(bags, TABLE, mode="sum").tolist()
+
+
 @pytest.mark.promise("N2")
 @pytest.mark.parametrize("ends", [[0, 5], [0, -1], [0, 2, 1], [1]])
 def test_a_last_offset_outside_the_indices_is_refused(ends):

@@ -155,3 +155,13 @@ def test_tensor_can_be_subclassed():
     assert isinstance(x, Marked)
     assert x.note == "kept"
     assert (x + 1).tolist() == [2, 2]
+
+
+def test_an_array_can_be_divided_by_a_tensor():
+    y = np.array([2.0, 3.0]) / facula.tensor([4.0, 2.0])
+    assert isinstance(y, facula.Tensor)
+    assert y.tolist() == [0.5, 1.5]
+    with pytest.raises(TypeError):
+        _ = "a" / facula.ones(2)
+    with pytest.raises(TypeError):
+        _ = [1.0, 2.0] / facula.ones(2)

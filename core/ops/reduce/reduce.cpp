@@ -120,15 +120,20 @@ Tensor reduce(const Tensor& input, const Dims& dims, bool keepdim, std::optional
   params.divisor = static_cast<double>(reduced_numel(x, mask));
   run_reduction(row.name, row.op, x, mask, read_dtype(row, x.dtype()), y, {}, params);
   if (row.result == ReduceResult::Truth) return y;
-  return record(
-      row.nodes[!dims.empty()], y, {x},
-      [mask, keepdim, n = params.divisor, sizes = x.sizes(), dtype = x.dtype(),
-       x = SavedIf<row.keeps_x>(x, false), y = SavedIf<row.keeps_y>(y, true)](const Tensor& g) {
-        Tensor kept_g = with_kept_dims(to_dtype(g, dtype), sizes, mask, keepdim), kept_y;
-        if (row.keeps_y) kept_y = with_kept_dims(y, sizes, mask, keepdim);
-        Tensor result = row.gradient(kept_g, x, kept_y, n);
-        return result.sizes() == sizes ? result : expand(result, sizes);
-      });
+  return record(row.nodes[!dims.empty()], y, {x},
+                [mask, keepdim, n = params.divisor, sizes = x.sizes(), dtype = x.dtype(),
+                 is_leaf = x.is_leaf(), x = SavedIf<row.keeps_x>(x, false),
+                 y = SavedIf<row.keeps_y>(y, true)](const Tensor& g) {
+                  Tensor kept_g = with_kept_dims(to_dtype(g, dtype), sizes, mask, keepdim), kept_y;
+                  if (row.keeps_y) kept_y = with_kept_dims(y, sizes, mask, keepdim);
+                  Tensor result = row.gradient(kept_g, x, kept_y, n);
+                  if (result.sizes() == sizes) return result;
+                  // A program may write to the gradient of a leaf: g / n then has memory for all
+                  // elements, while g has not, as in PyTorch. Other nodes compute with the few.
+                  Tensor whole = expand(result, sizes);
+                  bool is_copied = is_leaf && !result.is_same(kept_g);
+                  return is_copied ? clone(whole, MemoryFormat::Contiguous) : whole;
+                });
 }
 
 }  // namespace

@@ -329,17 +329,17 @@ void bind_sizes(nb::module_& m) {
     >>> facula.tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]]))"_doc);
-  def_op(
-      m, "broadcast_to",
-      [](const Tensor& x, const IntList& size) {
-        return told_as("broadcast_to", [&] { return expand(x, size); });
-      },
-      "size"_a, R"(The view expanded to a larger shape.
+  auto broadcast_to = +[](const Tensor& x, const Dims& size) {
+    return told_as("broadcast_to", [&] { return expand(x, size); });
+  };
+  const char* broadcast_doc = R"(The view expanded to a larger shape.
     input: any tensor.
     size: the shape of the view.
     >>> facula.broadcast_to(facula.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
-            [1, 2]]))"_doc);
+            [1, 2]]))"_doc;
+  m.def("broadcast_to", with_lists(broadcast_to), "input"_a, "size"_a, broadcast_doc);
+  def_dims_method("broadcast_to", "size", broadcast_to, broadcast_doc);
   def_method(
       "sum_to_size",
       [](const Tensor& x, const nb::args& args) {

@@ -65,8 +65,8 @@ def _unchanged(dispatch: Any, input: Tensor, *owner: Any) -> Any:
 
 
 @rule_of("broadcast_to")
-def _broadcast_to(dispatch: Any, input: Tensor, size: Any) -> Tensor:
-    return input.expand(size)
+def _broadcast_to(dispatch: Any, input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    return input.expand(*args, **kwargs)
 
 
 @rule_of("tile")

@@ -127,28 +127,38 @@ def product_added(
     return x
 
 
+def _rows_times_weights(rows: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+    """``rows @ weights.mT + bias`` of all examples.
+
+    Programs view gradients of weights as one row for each example, so that they are contiguous:
+    those of a left factor are, and those behind a flat view, at the cost of a copy.
+    """
+    if rows.shape[1] == 1:
+        if bias is None:
+            return _core.bmm(weights, rows.mT).mT
+        return _core.baddbmm(bias.mT, weights, rows.mT).mT
+    matrices = weights.flatten(1).view(weights.shape).mT
+    return _core.bmm(rows, matrices) if bias is None else _core.baddbmm(bias, rows, matrices)
+
+
 @rule("linear")
 def linear(batch: Batch, func: _Function, x: Tensor, weight: Tensor, bias: Any = None) -> Any:
     if not batch.has(weight) and not batch.has(bias):
         return batch.wrap(func(batch.lower(x), weight, bias))
+    if weight.dim() == 1 and bias is None:
+        return batch.wrap(_product(batch, x, weight))
     if not batch.has(weight):
         y = func(batch.lower(x), weight)
         n_dims = int(x.dim())
         y = y if batch.has(x) else y.unsqueeze(0)
     elif batch.has(x):
-        rows = batch.lower(x).unsqueeze(1) if x.dim() == 1 else batch.lower(x)
-        n_dims = int(x.dim())
-        if bias is not None and rows.dim() == 3:
-            added = batch.lower(bias).unsqueeze(1) if batch.has(bias) else bias
-            y = _core.baddbmm(added, rows, batch.lower(weight).mT)
-            return batch.wrap(y.squeeze(1) if x.dim() == 1 else y)
-        matrices = batch.lower(weight).mT
-        if rows.dim() > 3:
-            flat = _core.matmul(rows.flatten(1, -2), matrices)
-            y = flat.reshape(*rows.shape[:-1], flat.shape[-1])
-        else:
-            y = _core.matmul(rows, matrices)
-        y = y.squeeze(1) if x.dim() == 1 else y
+        lowered = batch.lower(x)
+        rows = lowered.unsqueeze(1) if x.dim() == 1 else lowered.flatten(1, -2)
+        is_row = bias is not None and bias.dim() == 1
+        added = batch.lower(bias).reshape(-1, 1, bias.shape[0]) if is_row else None
+        y = _rows_times_weights(rows, batch.lower(weight), added)
+        y = y.reshape(*lowered.shape[:-1], y.shape[-1])
+        bias, n_dims = None if is_row else bias, int(x.dim())
     else:
         # One product with the rows of all weights.
         n_out = int(weight.shape[0])

@@ -31,10 +31,17 @@ from facula._core import (
 )
 from facula._ops import bilinear, cosine_similarity, pairwise_distance, pdist, rrelu_
 from facula._ops._mark import operation as _operation
+from facula.nn import _reduction as _Reduction
 from facula.nn.functional._activation import *
 from facula.nn.functional._adaptive_pooling import *
 from facula.nn.functional._attention import *
-from facula.nn.functional._attention import _canonical_mask, _mha_shape_check, _none_or_dtype
+from facula.nn.functional._attention import (
+    _canonical_mask,
+    _in_projection,
+    _in_projection_packed,
+    _mha_shape_check,
+    _none_or_dtype,
+)
 from facula.nn.functional._dropout import *
 from facula.nn.functional._embedding import *
 from facula.nn.functional._fold import *

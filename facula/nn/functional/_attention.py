@@ -105,9 +105,10 @@ def multi_head_attention_forward(
 
     if use_separate_proj_weight:
         weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _project_separately(query, key, value, weights, in_proj_bias)
+        biases = () if in_proj_bias is None else in_proj_bias.chunk(3)
+        q, k, v = _in_projection(query, key, value, *weights, *biases)
     else:
-        q, k, v = _project_together(query, key, value, in_proj_weight, in_proj_bias)
+        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     # From here on all are (N, heads, length, width), for a single sequence with N = 1.
     q, k, v = (_split_heads(x, num_heads) for x in (q, k, v))
     if static_k is not None:
@@ -287,42 +288,47 @@ def _see_added_keys(mask: Tensor, n_keys: int) -> Tensor:
     return F.pad(mask, (0, n_added)) if n_added > 0 else mask
 
 
-def _project_together(
-    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, bias: Tensor | None
+def _in_projection_packed(
+    q: Tensor, k: Tensor, v: Tensor, w: Tensor | None, b: Tensor | None = None
 ) -> tuple[Tensor, ...]:
     """Project query, key and value by the parts of one weight, equal inputs in one product."""
-    if weight is None:
+    if w is None:
         raise AssertionError(
             "multi_head_attention_forward: in_proj_weight is missing. Give it, or pass "
             "use_separate_proj_weight=True and three weights."
         )
-    if query is key and key is value:
-        return tuple(F.linear(query, weight, bias).chunk(3, -1))
-    n = query.size(-1)
-    sizes = (n, 2 * n) if key is value else (n, n, n)
-    weights = weight.split(sizes)
-    biases = (None,) * len(sizes) if bias is None else bias.split(sizes)
-    inputs = (query, key, value)[: len(sizes)]
+    if q is k and k is v:
+        return tuple(F.linear(q, w, b).chunk(3, -1))
+    n = q.size(-1)
+    sizes = (n, 2 * n) if k is v else (n, n, n)
+    weights = w.split(sizes)
+    biases = (None,) * len(sizes) if b is None else b.split(sizes)
+    inputs = (q, k, v)[: len(sizes)]
     parts = [F.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
-    return (parts[0], *parts[1].chunk(2, -1)) if key is value else tuple(parts)
+    return (parts[0], *parts[1].chunk(2, -1)) if k is v else tuple(parts)
 
 
-def _project_separately(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    weights: tuple[Tensor | None, Tensor | None, Tensor | None],
-    bias: Tensor | None,
+def _in_projection(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    w_q: Tensor | None,
+    w_k: Tensor | None,
+    w_v: Tensor | None,
+    b_q: Tensor | None = None,
+    b_k: Tensor | None = None,
+    b_v: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    for letter, weight in zip("qkv", weights, strict=True):
+    """Project query, key and value by a weight for each."""
+    projected = []
+    for letter, x, weight, bias in ("q", q, w_q, b_q), ("k", k, w_k, b_k), ("v", v, w_v, b_v):
         if weight is None:
             raise AssertionError(
                 f"multi_head_attention_forward: {letter}_proj_weight is missing, which "
                 "use_separate_proj_weight=True needs."
             )
-    biases = (None, None, None) if bias is None else bias.chunk(3)
-    inputs = zip((query, key, value), weights, biases, strict=True)
-    return tuple(F.linear(x, w, b) for x, w, b in inputs if w is not None)
+        projected.append(F.linear(x, weight, bias))
+    return tuple(projected)
 
 
 def _split_heads(x: Tensor, num_heads: int) -> Tensor:

@@ -140,6 +140,7 @@ def embedding_bag(
             raise NotImplementedError(
                 f"embedding_bag: per_sample_weights is for mode 'sum' only, got mode={mode!r}."
             )
+    include_last_offset = include_last_offset and input.dim() == 1  # rows have their own ends
     input, offsets, per_sample_weights = _as_one_bag_after_another(
         input, offsets, per_sample_weights
     )

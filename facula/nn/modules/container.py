@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from facula._core import Tensor
 from facula._legacy import typename
 from facula._warnings import warn_user
-from facula.nn.modules.module import Module, _indented, open_classes
+from facula.nn.modules.module import Module, _addindent, open_classes
 from facula.nn.parameter import Parameter
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -232,7 +232,7 @@ class ModuleList(_Numbered):
             label = f"({names[0]}): "
             if len(names) > 1:
                 label = f"({names[0]}-{names[-1]}): {len(names)} x "
-            lines.append(label + _indented(text))
+            lines.append(label + _addindent(text, 2))
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
 
 

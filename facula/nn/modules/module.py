@@ -658,7 +658,7 @@ class Module(Stateful, Movable, Hooked):
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
         for name, module in self._modules.items():
-            lines.append(f"({name}): " + _indented(repr(module)))
+            lines.append(f"({name}): " + _addindent(repr(module), 2))
         if not self._modules and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
@@ -672,9 +672,10 @@ class Module(Stateful, Movable, Hooked):
 open_classes.add(Module)
 
 
-def _indented(text: str) -> str:
-    first, *rest = text.split("\n")
-    return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
+def _addindent(s_: str, numSpaces: int) -> str:
+    """The text with all lines but the first indented; reports of programs call it, too."""
+    first, *rest = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line for line in rest)])
 
 
 def _attribute_of(module: Module, name: str) -> Any:

@@ -99,6 +99,7 @@ def test_broadcast_to_agrees_with_numpy(shape, size):
     )
     x = facula.ones(shape)
     assert x.broadcast_to(size).is_set_to(x.expand(size))
+    assert x.broadcast_to(*size).is_set_to(x.expand(size))
     with pytest.raises(RuntimeError, match=r"\(2,\)"):
         facula.ones(2).broadcast_to((2, 3))
 
