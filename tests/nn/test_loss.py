@@ -412,6 +412,22 @@ def test_margin_losses_are_the_same_without_a_graph(dtype, shape):
     assert F.multi_margin_loss(scores, target * 0).isnan() or shape[1] == 1
 
 
+@pytest.mark.parametrize("p", [1, 2])
+def test_margin_losses_have_tangents(p):
+    facula.manual_seed(0)
+    x, t = facula.randn(4, 6), facula.randn(4, 6)
+    target, several = facula.tensor([0, 5, 2, 2]), facula.tensor([[1, 4, -1, 0, 0, 0]] * 4)
+    for loss in (
+        lambda x: F.multi_margin_loss(x, target, p=p, reduction="sum"),
+        lambda x: F.multilabel_margin_loss(x, several, reduction="sum"),
+        lambda x: facula.cdist(x, x[:1], float(p)).sum(),
+        lambda x: facula.pdist(x, 3.0).sum(),
+    ):
+        _, tangent = facula.func.jvp(loss, (x,), (t,))
+        facula.testing.assert_close(tangent, (facula.func.grad(loss)(x) * t).sum())
+        assert facula.func.jacfwd(loss)(x).allclose(facula.func.grad(loss)(x))
+
+
 def test_margin_losses_refuse_classes_anywhere():
     x = facula.zeros(2, 3)
     for grad in (False, True):
