@@ -436,7 +436,5 @@ def test_margin_losses_refuse_classes_anywhere():
             F.multi_margin_loss(x, facula.tensor([-1, 0]))
         with pytest.raises(RuntimeError, match=r"target has class 3 at index \(1, 2\)"):
             F.multilabel_margin_loss(x, facula.tensor([[0, -1, 1], [-1, 0, 3]]))
-    with pytest.raises(RuntimeError, match="weight of"):
-        F.multi_margin_loss(
-            facula.zeros(2, 3), facula.tensor([0, 1]), weight=facula.ones(3).double()
-        )
+        with pytest.raises(RuntimeError, match="weight of"):
+            F.multi_margin_loss(x, facula.tensor([0, 1]), weight=facula.ones(3).double())
