@@ -427,6 +427,14 @@ def test_margin_losses_have_tangents(p):
         facula.testing.assert_close(tangent, (facula.func.grad(loss)(x) * t).sum())
         assert facula.func.jacfwd(loss)(x).allclose(facula.func.grad(loss)(x))
 
+        def loss_of_all(examples, loss=loss):
+            return facula.vmap(loss)(examples).sum()
+
+        examples, tangents = facula.stack([x, 2 * t]), facula.stack([t, x])
+        _, tangent = facula.func.jvp(loss_of_all, (examples,), (tangents,))
+        expected = (facula.func.grad(loss_of_all)(examples) * tangents).sum()
+        facula.testing.assert_close(tangent, expected)
+
 
 def test_margin_losses_refuse_classes_anywhere():
     x = facula.zeros(2, 3)
