@@ -14,6 +14,7 @@ from facula._ops._out import into, named
 from facula._ops.creation import triu_indices
 from facula._ops.shapes import broadcast_tensors
 from facula._warnings import warn_user
+from facula.compiler import is_exporting
 
 # With more rows than this, Euclidean distances go through a matrix product, as in PyTorch.
 _N_ROWS_FOR_MM = 25
@@ -136,11 +137,12 @@ def pairwise_distance(
 
 
 def has_kernel(x: Tensor) -> bool:
-    """Whether kernels without derivatives serve: on the CPU, where no gradient is wanted.
+    """Whether kernels without derivatives serve: on the CPU, where none is wanted in either mode.
 
-    Otherwise distances and losses are composed, whose parts take memory of their own.
+    Otherwise distances and losses are composed, whose parts take memory of their own. Exported
+    programs are, too: formats of files know the parts.
     """
-    return x.is_cpu and not x.requires_grad
+    return x.is_cpu and not x.requires_grad and x._tangents is None and not is_exporting()
 
 
 def _lengths(difference: Tensor, p: float) -> Tensor:

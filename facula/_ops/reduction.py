@@ -559,26 +559,28 @@ def histogramdd(
             f"histogramdd: expected an input of float32 or float64, got {input.dtype}."
         )
     points = input.detach().reshape(-1, n_dims)
-    # The place of each point in a grid that has a box more on every side, for those outside.
-    edges, place, n_boxes = [], None, 1
+    columns, edges = [], []
     for i, n in enumerate(bins):
-        x = points.select(1, i).contiguous()
+        columns.append(points.select(1, i).contiguous())
         ends = None if range is None else tuple(range[2 * i : 2 * i + 2])
         # Unlike histogram, PyTorch returns the edges that it was given.
-        along = n.to(x.dtype) if isinstance(n, Tensor) else _edges("histogramdd", x, n, ends)
-        edges.append(along)
+        along = n.to(input.dtype) if isinstance(n, Tensor) else None
+        edges.append(_edges("histogramdd", columns[i], n, ends) if along is None else along)
+    shape = [along.numel() - 1 for along in edges]
+    n_boxes = step = math.prod(shape)
+    # One box more, behind the others, is for points that are outside in some dimension.
+    place = _core.zeros(points.size(0), dtype=_core.int64, device=input.device)
+    for x, along, n_along in zip(columns, edges, shape, strict=True):
+        step //= max(n_along, 1)
+        starts = _core.arange(-1, n_along + 1, device=input.device).mul_(step)
+        starts[0] = starts[-1] = n_boxes
         # The last edge belongs to the last interval.
-        column = _core.searchsorted(along, x, right=True).sub_((x == along[-1]).long())
-        place = column if place is None else place.mul_(along.numel() + 1).add_(column)
-        n_boxes *= along.numel() + 1
-    if place is None:  # points without coordinates
-        place = _core.zeros(points.size(0), dtype=_core.int64, device=input.device)
+        interval = _core.searchsorted(along, x, right=True).sub_((x == along[-1]).long())
+        place += starts.index_select(0, interval)
     amount = _core.ones_like(points[:, 0]) if weight is None else weight.detach().reshape(-1)
-    counts = _core.zeros(n_boxes, dtype=input.dtype, device=input.device)
-    counts = counts.scatter_add(0, place, amount).reshape([e.numel() + 1 for e in edges])
-    for i, along in enumerate(edges):
-        counts = counts.narrow(i, 1, along.numel() - 1)
-    counts = counts.contiguous()
+    counts = _core.zeros(n_boxes + 1, dtype=input.dtype, device=input.device)
+    counts = counts.scatter_add(0, place.clamp_max_(n_boxes), amount)
+    counts = counts.narrow(0, 0, n_boxes).clone().reshape(shape)
     if density:
         volumes = _core.ones((), dtype=input.dtype, device=input.device)
         for along in edges:

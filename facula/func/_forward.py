@@ -14,6 +14,7 @@ from typing import Any
 
 from facula import _core
 from facula._core import Tensor
+from facula._ops.other import cdist
 from facula._transform import (
     Transform,
     enter_level,
@@ -409,6 +410,12 @@ def _by_backward(level: Forward, func: _Function, *args: Any, **kwargs: Any) -> 
     for y, t in zip(outputs, _pushed_forward(level, func, args, kwargs), strict=True):
         level.set_tangent(y, t)
     return result
+
+
+@_rule("_row_distances")
+def _row_distances(level: Forward, func: _Function, x1: Tensor, x2: Tensor, p: float) -> Any:
+    # Of examples of a vmap, in whose function the tangents cannot be seen.
+    return _by_backward(level, cdist, x1, x2, p, "donot_use_mm_for_euclid_dist")
 
 
 def _pushed_forward(

@@ -77,6 +77,19 @@ def test_cross_of_two_dtypes_and_its_gradients():
         assert facula.cross(facula.ones(4, 3), facula.ones(4, 3)).shape == (4, 3)
 
 
+def test_cross_needs_only_what_a_gradient_is_made_of():
+    leaf, y = facula.ones(2, 3, requires_grad=True), facula.arange(6.0).view(2, 3)
+    x = leaf * 2
+    z = facula.cross(x, y, 1)
+    x.zero_()
+    z[:, 0].sum().backward()  # x1 y2 - x2 y1
+    assert leaf.grad.tolist() == [[0.0, 4.0, -2.0], [0.0, 10.0, -8.0]]
+    z = facula.cross(leaf * 2, y, 1)
+    y.zero_()
+    with pytest.raises(RuntimeError, match="overwritten in-place"):
+        z.sum().backward()
+
+
 def test_addr_adds_a_scaled_outer_product():
     check_op(
         lambda x, a, b: facula.addr(x, a, b, beta=2, alpha=3),

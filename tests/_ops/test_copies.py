@@ -80,6 +80,13 @@ def test_histogramdd_agrees_with_numpy():
             np.testing.assert_allclose(ours, numpys)
 
 
+def test_histogramdd_counts_few_boxes_of_many_dimensions():
+    points = facula.tensor([[0.0] * 16, [1.0] * 16, [0.0] * 15 + [2.0], [facula.nan] * 16])
+    hist = facula.histogramdd(points, [2] * 16, range=[0.0, 1.0] * 16).hist
+    assert hist.shape == (2,) * 16 and hist.sum() == 2
+    assert hist.ravel()[0] == hist.ravel()[-1] == 1
+
+
 def test_histogramdd_takes_ranges_and_edges():
     points = facula.tensor([[0.0, 1.0], [1.0, 0.0], [9.0, 9.0]])
     assert facula.histogramdd(points, 2, range=[0.0, 2.0, 0.0, 2.0]).hist.sum() == 2

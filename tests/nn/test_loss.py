@@ -412,6 +412,30 @@ def test_margin_losses_are_the_same_without_a_graph(dtype, shape):
     assert F.multi_margin_loss(scores, target * 0).isnan() or shape[1] == 1
 
 
+@pytest.mark.parametrize("p", [1, 2])
+def test_margin_losses_have_tangents(p):
+    facula.manual_seed(0)
+    x, t = facula.randn(4, 6), facula.randn(4, 6)
+    target, several = facula.tensor([0, 5, 2, 2]), facula.tensor([[1, 4, -1, 0, 0, 0]] * 4)
+    for loss in (
+        lambda x: F.multi_margin_loss(x, target, p=p, reduction="sum"),
+        lambda x: F.multilabel_margin_loss(x, several, reduction="sum"),
+        lambda x: facula.cdist(x, x[:1], float(p)).sum(),
+        lambda x: facula.pdist(x, 3.0).sum(),
+    ):
+        _, tangent = facula.func.jvp(loss, (x,), (t,))
+        facula.testing.assert_close(tangent, (facula.func.grad(loss)(x) * t).sum())
+        assert facula.func.jacfwd(loss)(x).allclose(facula.func.grad(loss)(x))
+
+        def loss_of_all(examples, loss=loss):
+            return facula.vmap(loss)(examples).sum()
+
+        examples, tangents = facula.stack([x, 2 * t]), facula.stack([t, x])
+        _, tangent = facula.func.jvp(loss_of_all, (examples,), (tangents,))
+        expected = (facula.func.grad(loss_of_all)(examples) * tangents).sum()
+        facula.testing.assert_close(tangent, expected)
+
+
 def test_margin_losses_refuse_classes_anywhere():
     x = facula.zeros(2, 3)
     for grad in (False, True):
@@ -420,7 +444,5 @@ def test_margin_losses_refuse_classes_anywhere():
             F.multi_margin_loss(x, facula.tensor([-1, 0]))
         with pytest.raises(RuntimeError, match=r"target has class 3 at index \(1, 2\)"):
             F.multilabel_margin_loss(x, facula.tensor([[0, -1, 1], [-1, 0, 3]]))
-    with pytest.raises(RuntimeError, match="weight of"):
-        F.multi_margin_loss(
-            facula.zeros(2, 3), facula.tensor([0, 1]), weight=facula.ones(3).double()
-        )
+        with pytest.raises(RuntimeError, match="weight of"):
+            F.multi_margin_loss(x, facula.tensor([0, 1]), weight=facula.ones(3).double())

@@ -312,6 +312,8 @@ PROGRAMS = {
     ),
     "losses": (lambda x, y: (F.mse_loss(x, y), F.l1_loss(x, y, reduction="none")), (X, Y)),
     "cross_entropy": (lambda x, i: F.cross_entropy(x.mT[:, :3], i[:, :3]), (X, PLACES)),
+    "multi_margin_loss": (lambda x, i: F.multi_margin_loss(x, i[:, 0]), (X[:, :, 0], PLACES)),
+    "cdist": (lambda x, y: facula.cdist(x, y, 1.0), (X, Y)),
     "nll_loss": (lambda x, i: F.nll_loss(x.log_softmax(1), i[:, 0]), (X[:, :, 0], PLACES)),
     "grid_sample": (
         lambda x, grid: F.grid_sample(x, grid, align_corners=False),

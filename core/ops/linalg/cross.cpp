@@ -47,10 +47,11 @@ Tensor cross(const Tensor& given_x, const Tensor& given_other, int64_t dim) {
     }
   }
   return record("LinalgCrossBackward0", y, {x, other},
-                [x = save(x), other = save(other), dim](const Tensor& g, Needs need) -> TensorList {
-                  Tensor a = x, b = other;
-                  return {need[0] ? cross(conj(b), g, dim) : Tensor(),
-                          need[1] ? cross(g, conj(a), dim) : Tensor()};
+                [x = save(other.requires_grad() ? x : Tensor()),
+                 other = save(x.requires_grad() ? other : Tensor()),
+                 dim](const Tensor& g, Needs need) -> TensorList {
+                  return {need[0] ? cross(conj(Tensor(other)), g, dim) : Tensor(),
+                          need[1] ? cross(g, conj(Tensor(x)), dim) : Tensor()};
                 });
 }
 

@@ -833,6 +833,10 @@ def multi_margin_loss(
             f"{tuple(weight.shape)}."
         )
     _check_class_dtypes("multi_margin_loss", input, target)
+    if weight is not None and weight.dtype != input.dtype:
+        raise RuntimeError(
+            f"multi_margin_loss: expected a weight of {input.dtype}, got {weight.dtype}."
+        )
     classes = target.reshape(-1, 1)
     try:
         if has_kernel(scores) and (weight is None or has_kernel(weight)):
