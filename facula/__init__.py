@@ -94,10 +94,9 @@ if _TYPE_CHECKING:
     from facula.viz import summary
 
 newaxis = None
-# What the build has: LAPACK and Fourier transforms of its own, and kernels for NVIDIA's GPUs;
-# threads that are not OpenMP's.
-has_lapack = has_spectral = has_cuda = True
-has_openmp = has_mps = False
+# What the build has: LAPACK and Fourier transforms of its own; threads that are not OpenMP's.
+has_lapack = has_spectral = True
+has_openmp = False
 
 # Names that PyTorch has too, for samples with derivatives.
 _dirichlet_grad = _core._dirichlet_grad
@@ -289,6 +288,11 @@ def __getattr__(name: str) -> _Any:
         return globals().setdefault(name, getattr(_import_module(_LAZY_NAMES[name]), name))
     if name == "torch":  # as PyTorch's own __init__.py leaves it behind
         return _import_module(__name__)
+    if name in ("has_cuda", "has_mps"):
+        backend = name.removeprefix("has_")
+        text = f"{name!r} is deprecated, please use 'facula.backends.{backend}.is_built()'"
+        _import_module("facula._warnings").warn_user(text)
+        return getattr(_import_module("facula.backends"), backend).is_built()
     if name == "set_vital":  # PyTorch leaves it to old packages, and does nothing
         return lambda *args: None
     if name not in _LAZY:

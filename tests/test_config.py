@@ -1,5 +1,7 @@
 """What programs ask of a build, and names for annotations."""
 
+import pytest
+
 import facula
 from facula import __config__, __future__, nn, types
 
@@ -7,6 +9,13 @@ from facula import __config__, __future__, nn, types
 def test_the_build_is_described():
     assert facula.__version__ in __config__.show()
     assert f"get_num_threads() : {facula.get_num_threads()}" in __config__.parallel_info()
+
+
+@pytest.mark.parametrize("name", ["cuda", "mps"])
+def test_older_questions_about_the_build_are_answered(name):
+    with pytest.warns(UserWarning, match=f"'has_{name}' is deprecated, please use"):
+        answer = getattr(facula, f"has_{name}")
+    assert answer is getattr(facula.backends, name).is_built()
 
 
 def test_conversions_can_make_new_parameters():
