@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from facula import _core
+from facula import _core, _exporting
 from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
 from facula._ops._mark import looks_at_values, operation
@@ -14,7 +14,6 @@ from facula._ops._out import into, named
 from facula._ops.creation import triu_indices
 from facula._ops.shapes import broadcast_tensors
 from facula._warnings import warn_user
-from facula.compiler import is_exporting
 
 # With more rows than this, Euclidean distances go through a matrix product, as in PyTorch.
 _N_ROWS_FOR_MM = 25
@@ -142,7 +141,7 @@ def has_kernel(x: Tensor) -> bool:
     Otherwise distances and losses are composed, whose parts take memory of their own. Exported
     programs are, too: formats of files know the parts.
     """
-    return x.is_cpu and not x.requires_grad and x._tangents is None and not is_exporting()
+    return x.is_cpu and not x.requires_grad and x._tangents is None and not _exporting.is_active
 
 
 def _lengths(difference: Tensor, p: float) -> Tensor:

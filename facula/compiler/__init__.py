@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from facula import _exporting
 from facula._refusing import refusing
 from facula.compiler import config
 
@@ -154,10 +155,6 @@ def compile(
     return OptimizedModule(model)
 
 
-# Set by facula.onnx while it runs a model.
-_is_exporting = False
-
-
 def is_compiling() -> bool:
     """Whether the code is being compiled or exported: only inside of ``facula.onnx.export``.
 
@@ -165,7 +162,7 @@ def is_compiling() -> bool:
         >>> facula.compiler.is_compiling()
         False
     """
-    return _is_exporting
+    return _exporting.is_active
 
 
 def is_dynamo_compiling() -> bool:
@@ -185,7 +182,7 @@ def is_exporting() -> bool:
         >>> facula.compiler.is_exporting()
         False
     """
-    return _is_exporting
+    return _exporting.is_active
 
 
 def reset() -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import facula
-from facula import Tensor, compiler, nn
+from facula import Tensor, _exporting, nn
 from facula._core import _Operation
 from facula.export.dynamic_shapes import Dim
 from facula.fx.node import Node
@@ -24,8 +24,6 @@ from facula.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 OPSETS = range(18, 24)
 DEFAULT_OPSET = 20
-
-_is_exporting = False
 
 
 class TrainingMode(enum.Enum):
@@ -52,7 +50,7 @@ def is_in_onnx_export() -> bool:
         >>> facula.onnx.is_in_onnx_export()
         False
     """
-    return _is_exporting
+    return _exporting.is_active
 
 
 def export(
@@ -302,7 +300,6 @@ def _axes(name: str, tensor: Tensor, spec: Any) -> dict[int, str]:
 @contextmanager
 def _ready(model: Any, training: TrainingMode) -> Iterator[None]:
     """The model in the mode of the export, and the flags that its code may ask for."""
-    global _is_exporting
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [module.training for module in modules]
     # In training mode norms write to their buffers, and each operation is done twice.
@@ -310,13 +307,13 @@ def _ready(model: Any, training: TrainingMode) -> Iterator[None]:
     before_run = [buffer.clone() for buffer in buffers]
     if training is not TrainingMode.PRESERVE and modules:
         model.train(training is TrainingMode.TRAINING)
-    before = _is_exporting, compiler._is_exporting
-    _is_exporting = compiler._is_exporting = True
+    before = _exporting.is_active
+    _exporting.is_active = True
     try:
         with facula.no_grad():
             yield
     finally:
-        _is_exporting, compiler._is_exporting = before
+        _exporting.is_active = before
         for buffer, value in zip(buffers, before_run, strict=True):
             buffer.copy_(value)
         for module, mode in zip(modules, modes, strict=True):
