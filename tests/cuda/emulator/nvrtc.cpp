@@ -41,6 +41,8 @@ std::string without_assembly(std::string text) {
           "bits = emulated_bfloat16(value)");
   replace(text, R"(asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits)))",
           "value = emulated_float(bits)");
+  replace(text, R"(asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b)))",
+          "product = uint64_t(a) * b");
   return text;
 }
 
