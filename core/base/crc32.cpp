@@ -87,27 +87,60 @@ FACULA_CLMUL inline __m128i load(const unsigned char* data) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(data));
 }
 
-FACULA_CLMUL uint32_t crc_by_folding(uint32_t crc, const unsigned char* data, int64_t nbytes) {
-  constexpr int kLanes = 8;
-  constexpr int64_t kStride = 16 * kLanes;
-  const __m128i by_stride = _mm_set_epi64x(folding(8 * kStride - 32), folding(8 * kStride + 32));
+// The sum of the blocks, of 128 bits each, and of the bytes behind them.
+FACULA_CLMUL uint32_t crc_of_blocks(const __m128i* blocks, int n, const unsigned char* data,
+                                    int64_t nbytes) {
   const __m128i by_block = _mm_set_epi64x(folding(128 - 32), folding(128 + 32));
-  __m128i lanes[kLanes];
-  for (int i = 0; i < kLanes; ++i) lanes[i] = load(data + 16 * i);
-  lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128(static_cast<int>(crc)));
-  for (data += kStride, nbytes -= kStride; nbytes >= kStride; data += kStride, nbytes -= kStride)
-    for (int i = 0; i < kLanes; ++i) lanes[i] = fold(lanes[i], by_stride, load(data + 16 * i));
-  __m128i all = lanes[0];
-  for (int i = 1; i < kLanes; ++i) all = fold(all, by_block, lanes[i]);
+  __m128i all = blocks[0];
+  for (int i = 1; i < n; ++i) all = fold(all, by_block, blocks[i]);
   for (; nbytes >= 16; data += 16, nbytes -= 16) all = fold(all, by_block, load(data));
   unsigned char rest[16];
   _mm_storeu_si128(reinterpret_cast<__m128i*>(rest), all);
   return crc_by_tables(crc_by_tables(0, rest, 16), data, nbytes);
 }
 
+FACULA_CLMUL uint32_t crc_by_folding(uint32_t crc, const unsigned char* data, int64_t nbytes) {
+  constexpr int kLanes = 8;
+  constexpr int64_t kStride = 16 * kLanes;
+  const __m128i by_stride = _mm_set_epi64x(folding(8 * kStride - 32), folding(8 * kStride + 32));
+  __m128i lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = load(data + 16 * i);
+  lanes[0] = _mm_xor_si128(lanes[0], _mm_cvtsi32_si128(static_cast<int>(crc)));
+  for (data += kStride, nbytes -= kStride; nbytes >= kStride; data += kStride, nbytes -= kStride)
+    for (int i = 0; i < kLanes; ++i) lanes[i] = fold(lanes[i], by_stride, load(data + 16 * i));
+  return crc_of_blocks(lanes, kLanes, data, nbytes);
+}
+
+// The same with four blocks to a register.
+__attribute__((target("vpclmulqdq,avx512f"))) uint32_t crc_by_wide_folding(
+    uint32_t crc, const unsigned char* data, int64_t nbytes) {
+  constexpr int kLanes = 4;
+  constexpr int64_t kStride = 64 * kLanes;
+  const __m512i by_stride =
+      _mm512_broadcast_i32x4(_mm_set_epi64x(folding(8 * kStride - 32), folding(8 * kStride + 32)));
+  __m512i lanes[kLanes];
+  for (int i = 0; i < kLanes; ++i) lanes[i] = _mm512_loadu_si512(data + 64 * i);
+  __m512i start = _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(crc)));
+  lanes[0] = _mm512_xor_si512(lanes[0], start);
+  for (data += kStride, nbytes -= kStride; nbytes >= kStride; data += kStride, nbytes -= kStride)
+    for (int i = 0; i < kLanes; ++i) {
+      __m512i low = _mm512_clmulepi64_epi128(lanes[i], by_stride, 0x00);
+      __m512i high = _mm512_clmulepi64_epi128(lanes[i], by_stride, 0x11);
+      lanes[i] = _mm512_ternarylogic_epi64(low, high, _mm512_loadu_si512(data + 64 * i), 0x96);
+    }
+  __m128i blocks[4 * kLanes];
+  std::memcpy(blocks, lanes, sizeof(lanes));
+  return crc_of_blocks(blocks, 4 * kLanes, data, nbytes);
+}
+
 bool can_fold() {
   static const bool can =
       __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.1") != 0;
+  return can;
+}
+bool can_fold_wide() {
+  static const bool can =
+      __builtin_cpu_supports("vpclmulqdq") != 0 && __builtin_cpu_supports("avx512f") != 0;
   return can;
 }
 #endif
@@ -117,6 +150,7 @@ bool can_fold() {
 uint32_t crc32(uint32_t crc, const void* data, int64_t nbytes) {
   auto* bytes = static_cast<const unsigned char*>(data);
 #if defined(__x86_64__)
+  if (nbytes >= 512 && can_fold_wide()) return ~crc_by_wide_folding(~crc, bytes, nbytes);
   if (nbytes >= 256 && can_fold()) return ~crc_by_folding(~crc, bytes, nbytes);
 #endif
   return ~crc_by_tables(~crc, bytes, nbytes);

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.promise("P1")
 def test_the_checksum_is_zlibs_at_every_size_offset_and_start():
     random = np.random.default_rng(0)
     data = memoryview(random.bytes(2_000_000))
-    for size in [*range(300), *random.integers(0, 1_900_000, 100)]:
+    for size in [*range(900), *random.integers(0, 1_900_000, 100)]:
         start, value = int(random.integers(0, 100)), int(random.integers(0, 1 << 32))
         part = data[start : start + size]
         assert _core._crc32(part, value) == zlib.crc32(part, value)
