@@ -11,6 +11,7 @@ from pathlib import Path
 
 import doctor
 import harness
+import reasons
 import startup
 
 from facula.cli import cpu_model
@@ -57,8 +58,8 @@ def main():
     n_threads = harness.parser().parse_args().threads
     load = os.getloadavg()[0]
     rows = [row for script in SCRIPTS for row in harness.compare(script, n_threads)]
-    table = harness.render(rows + startup.rows() + list(doctor.rows(n_threads)))
-    avx2_table = harness.render(avx2_rows(n_threads))
+    rows += startup.rows() + list(doctor.rows(n_threads))
+    of_avx2 = avx2_rows(n_threads)
     modules = [import_module(name) for name in ("facula", "torch", "numpy")]
     versions = ", ".join(f"`{module.__name__} {module.__version__}`" for module in modules)
     header = f"""# Benchmarks
@@ -82,7 +83,10 @@ arithmetic or memory alone fill the time. See [design.md](design.md).
 Most machines have AVX2 only. Here both frameworks are held to it, by {settings}.
 Limits that are not measured are those of the table above.
 """
-    page = f"{header}\n{table}\n\n{avx2_header}\n{avx2_table}\n"
+    measured = [row for row in rows + of_avx2 if row.ratio != "-"]
+    limits = reasons.explained(row.name for row in measured if float(row.ratio[:-1]) < 1)
+    tables = f"{header}\n{harness.render(rows)}\n\n{avx2_header}\n{harness.render(of_avx2)}\n"
+    page = f"{tables}\n## What limits the rows below 1.0x\n\n{limits}\n"
     print(page)
     file = ROOT / "docs" / "benchmarks.md"
     # The rows of a GPU are measured elsewhere.

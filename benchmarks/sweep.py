@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import harness
+import reasons
 import sweep_calls
 import sweep_inputs
 
@@ -288,7 +289,7 @@ def page(rows: list[Row], calls: list[Any], refused: dict[Key, str], load: float
     versions = ", ".join(f"`{module.__name__} {module.__version__}`" for module in (facula, torch))
     measured = {row.key[0] for row in rows}
     families = {call.text: call.family for call in calls}
-    reasons = {key[0]: why for key, why in refused.items()}
+    why_not = {key[0]: why for key, why in refused.items()}
     without = [text for text in families if text not in measured]
     here = {(key[0], key[3]): why for key, why in refused.items() if why.startswith("facula: ")}
     left = sweep_calls.uncovered(facula, [call for call in calls if call.text in measured])
@@ -319,13 +320,17 @@ machine; for two threads the machine has to be idle.
 
 {table(row for row in rows if row.ratio < 1)}
 
+## What limits those below 0.9x
+
+{reasons.explained(row.key[0] for row in rows if row.ratio < 0.9)}
+
 ## What Facula refuses and PyTorch takes
 
 {listed(f"`{call}`, `{dtype}`: {code(why)}" for (call, dtype), why in here.items())}
 
 ## Calls without a row
 
-{listed(f"`{text}`: {code(reasons[text])}" for text in without)}
+{listed(f"`{text}`: {code(why_not[text])}" for text in without)}
 
 ## Functions without a call
 

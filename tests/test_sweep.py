@@ -9,8 +9,8 @@ import facula
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
-sweep, sweep_calls, sweep_inputs = map(
-    importlib.import_module, ("sweep", "sweep_calls", "sweep_inputs")
+reasons, sweep, sweep_calls, sweep_inputs = map(
+    importlib.import_module, ("reasons", "sweep", "sweep_calls", "sweep_inputs")
 )
 CALLS = sweep_calls.all_calls(facula)
 KEY = ("torch.exp(x)", "8", "contiguous", "float32", 1)
@@ -105,3 +105,14 @@ def test_the_page_shows_the_rows_of_the_table_that_are_below_1():
     rows = [row for row in sweep.read(sweep.TABLE).values() if row.ratio < 1]
     assert rows
     assert sweep.table(rows) in sweep.PAGE.read_text()
+
+
+def test_rows_that_are_behind_are_told_with_what_limits_them(monkeypatch):
+    known = (("sort", "Memory is its limit."), ("exp|log", "Its polynomial is longer."))
+    monkeypatch.setattr(reasons, "REASONS", known)
+    assert reasons.explained(
+        ["torch.log(x)", "`torch.exp(x)`", "torch.sin(x)", "torch.log(x)"]
+    ) == (
+        "- `torch.log(x)`, `torch.exp(x)`: Its polynomial is longer.\n"
+        f"- `torch.sin(x)`: {reasons.UNKNOWN}"
+    )
