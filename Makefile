@@ -132,9 +132,12 @@ clean:
 	$*/bin/pip install -q $(BUILD_REQUIRES)
 	touch $@
 
+# Packages are installed while the core is compiled.
 .venv/built: .venv/ready-to-build $(CORE)
 	@echo 'Building the core: minutes the first time, seconds after a change.'
-	.venv/bin/pip install -q --no-build-isolation -e '.[demo,test,lint]'
+	.venv/bin/python tools/extras.py demo test lint > .venv/extras
+	.venv/bin/pip install -q --no-compile -r .venv/extras & packages=$$!; \
+	  .venv/bin/pip install -q --no-build-isolation --no-deps -e . && wait $$packages
 	touch $@
 
 # The environment of .venv with PyTorch on top, so that the core is not built a second time.
