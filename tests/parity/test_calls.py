@@ -1,0 +1,47 @@
+"""Short calls that programs make: results, strides and exceptions as PyTorch's."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from .outcome import agree
+
+
+def _agree(text: str, **options: Any) -> None:
+    """Both do the same for an expression in which ``torch`` is either."""
+
+    def program(lib: Any) -> Any:
+        return eval(text, {"torch": lib, "np": np, "functools": functools})
+
+    agree(program, **options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.zeros(1, 1, 3).squeeze(0, 1)",
+        "torch.zeros(1, 1, 3).squeeze(0, -1, np.int64(1))",
+        "torch.zeros(1, 1, 3).squeeze(0, torch.tensor(1))",
+        "torch.zeros(1, 1, 3).squeeze(0, 0)",
+        "torch.zeros(1, 1, 3).squeeze(0, 5)",
+        "torch.zeros(1, 1, 3).squeeze(0, 'a')",
+        "torch.zeros(1, 1, 3).squeeze(0, dim=1)",
+        "torch.zeros(1, 1, 3).squeeze_(0, 1)",
+        "torch.squeeze(torch.zeros(1, 1, 3), 0, 1)",
+        "torch.ones(2, 1, 3).count_nonzero(0, 1)",
+        "torch.ones(2, 1, 3).count_nonzero(0, 0)",
+        "torch.count_nonzero(torch.ones(2, 1, 3), 0, 1)",
+        "torch.ones(2, 4, 3).hsplit(1, 2)",
+        "torch.ones(4, 4, 3).vsplit(1, 2, 3)",
+        "torch.ones(4, 4, 6).dsplit(1, 2)",
+        "torch.dsplit(torch.ones(4, 4, 6), 1, 2)",
+        "torch.vmap(lambda t: t.squeeze(0, 1))(torch.ones(5, 1, 1, 3))",
+        "torch.vmap(lambda t: t.count_nonzero(0, 1))(torch.ones(5, 1, 1, 3))",
+    ],
+)
+def test_ints_one_by_one(text: str) -> None:
+    _agree(text, kind="exact")
