@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from .frameworks import facula, outcome_of
 from .outcome import agree
 
 
@@ -45,3 +48,11 @@ def _agree(text: str, **options: Any) -> None:
 )
 def test_ints_one_by_one(text: str) -> None:
     _agree(text, kind="exact")
+
+
+@pytest.mark.parametrize("text", ["torch.save(1, '{}/a/b.pt')", "torch.load('{}/empty.pt')"])
+def test_files_that_cannot_be_had(text: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.pt").touch()
+    kind = type(outcome_of(lambda: eval(text.format(tmp_path), {"torch": torch}))[1])
+    with pytest.raises(kind):
+        eval(text.format(tmp_path), {"torch": facula})
