@@ -56,3 +56,19 @@ def test_files_that_cannot_be_had(text: str, tmp_path: Path) -> None:
     kind = type(outcome_of(lambda: eval(text.format(tmp_path), {"torch": torch}))[1])
     with pytest.raises(kind):
         eval(text.format(tmp_path), {"torch": facula})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.histogramdd(torch.zeros(3, 0), bins=[])",
+        "torch.histogramdd(torch.zeros(3, 0), bins=2, weight=torch.ones(3))",
+        "torch.histogramdd(torch.zeros(3, 4, 0), bins=2)",
+        "torch.histogramdd(torch.zeros(3, 1), bins=[torch.tensor([0.5])])",
+        "torch.histogramdd(torch.zeros(3, 2), bins=[torch.arange(2.0), torch.tensor([0.5])])",
+        "torch.histogramdd(torch.zeros(3, 0), bins=2, density=True)",
+        "torch.histogram(torch.zeros(3), bins=torch.tensor([0.5]))",
+    ],
+)
+def test_histograms_of_nothing(text: str) -> None:
+    _agree(text)
