@@ -77,7 +77,10 @@ PyObject* get_retains_grad(const Tensor& x) {
   return PyBool_FromLong(x->meta && x->meta->retains_grad && !x.is_leaf());
 }
 PyObject* get_volatile(const Tensor& x) { return PyBool_FromLong(x->is_volatile); }
-PyObject* get_version(const Tensor& x) { return PyLong_FromUnsignedLong(x.version()); }
+PyObject* get_version(const Tensor& x) {
+  check(!x->is_inference, "Inference tensors do not track version counter.");
+  return PyLong_FromUnsignedLong(x.version());
+}
 PyObject* get_output_nr(const Tensor& x) {
   return PyLong_FromUnsignedLong(x.grad_fn() ? x->meta->output_nr : 0);
 }

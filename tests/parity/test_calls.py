@@ -72,3 +72,25 @@ def test_files_that_cannot_be_had(text: str, tmp_path: Path) -> None:
 )
 def test_histograms_of_nothing(text: str) -> None:
     _agree(text)
+
+
+@pytest.mark.parametrize("switch", ["torch.enable_grad()", "torch.set_grad_enabled(True)"])
+def test_inference_mode_and_switches_of_recording(switch: str) -> None:
+    def program(lib: Any) -> Any:
+        x = lib.ones(3, requires_grad=True)
+        with lib.inference_mode():
+            with eval(switch, {"torch": lib}):
+                y = x * 2
+            inside = [y, x[:2], x.detach(), y.detach(), y[:2], y.data]
+        return [t.requires_grad for t in inside], [t.is_inference() for t in inside]
+
+    agree(program)
+
+
+def test_inference_tensors_have_no_version() -> None:
+    def program(lib: Any) -> Any:
+        with lib.inference_mode():
+            x = lib.ones(3)
+        return x._version
+
+    agree(program)
