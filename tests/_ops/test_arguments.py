@@ -213,3 +213,16 @@ def test_functions_do_not_take_the_ints_one_by_one():
 def test_a_mapped_squeeze_takes_ints_one_by_one():
     y = facula.vmap(lambda x: x.squeeze(0, 1))(facula.ones(5, 1, 1, 3))
     assert y.shape == (5, 3)
+
+
+def test_a_bool_of_numpy_is_a_float_among_operands_as_in_pytorch():
+    x = facula.ones(3, dtype=facula.int32)
+    assert (x + np.bool_(True)).dtype == facula.float32
+    assert (np.bool_(True) * x).dtype == facula.float32
+    assert (facula.ones(3, dtype=facula.bool) + np.bool_(True)).dtype == facula.float32
+    assert facula.full((2,), np.bool_(True)).dtype == facula.float32
+    assert (facula.ones(3) - np.bool_(True)).tolist() == [0, 0, 0]
+    assert facula.tensor(np.bool_(True)).dtype == facula.bool
+    assert x.masked_fill(x > 0, np.bool_(False)).tolist() == [0, 0, 0]
+    with pytest.raises(NotImplementedError):
+        facula.ones(3, dtype=facula.bool) & np.bool_(True)

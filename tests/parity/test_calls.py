@@ -94,3 +94,36 @@ def test_inference_tensors_have_no_version() -> None:
         return x._version
 
     agree(program)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.ones(3, dtype=torch.int32) + np.bool_(True)",
+        "np.bool_(True) * torch.ones(3, dtype=torch.int64)",
+        "torch.ones(3) - np.bool_(True)",
+        "torch.ones(3, dtype=torch.bool) + np.bool_(True)",
+        "torch.ones(3, dtype=torch.bool) & np.bool_(True)",
+        "torch.ones(3, dtype=torch.bool) == np.bool_(True)",
+        "torch.ones(3, dtype=torch.int64) > np.bool_(True)",
+        "torch.where(torch.ones(3) > 0, np.bool_(True), np.bool_(False))",
+        "torch.full((2,), np.bool_(True))",
+        "torch.tensor(np.bool_(True))",
+        "torch.tensor([np.bool_(True), np.bool_(False)])",
+        "torch.ones(3).fill_(np.bool_(False))",
+        "torch.ones(3, dtype=torch.bool).fill_(np.bool_(False))",
+        "torch.ones(3).masked_fill(torch.ones(3) > 0, np.bool_(False))",
+        "torch.ones(3).add(torch.ones(3), alpha=np.bool_(True))",
+        "torch.ones(3, dtype=torch.int32).add(torch.ones(3), alpha=np.bool_(True))",
+        "torch.ones(3, dtype=torch.int32) + np.int64(2)",
+        "torch.ones(3, dtype=torch.int32) + np.float32(2)",
+        "np.float64(2) ** torch.ones(3)",
+        "np.int64(7) // torch.ones(3, dtype=torch.int64)",
+        "torch.result_type(torch.ones(3, dtype=torch.int32), np.bool_(True))",
+        "torch.result_type(torch.ones(2, dtype=torch.float16), 1j)",
+        "torch.result_type(torch.ones(2, dtype=torch.float16), torch.tensor(1j))",
+        "torch.result_type(torch.ones(2, dtype=torch.float16), torch.ones(2) * 1j)",
+    ],
+)
+def test_numbers_of_numpy(text: str) -> None:
+    _agree(text)
