@@ -127,3 +127,78 @@ def test_inference_tensors_have_no_version() -> None:
 )
 def test_numbers_of_numpy(text: str) -> None:
     _agree(text)
+
+
+LAYOUTS = {
+    4: [
+        "x",
+        "x[:, :2]",
+        "x[:, :, 1:]",
+        "x[:1]",
+        "x[:, :1]",
+        "x[:, :, :1]",
+        "x.mT",
+        "x.contiguous()",
+    ],
+    5: ["x", "x[:, :2]", "x[:1]", "x.contiguous()"],
+}
+
+
+@pytest.mark.parametrize(("n_dims", "layout"), [(n, x) for n in LAYOUTS for x in LAYOUTS[n]])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.roll(1, 2)",
+        "x.roll((1, 2), (2, 3))",
+        "x.roll((1, 0), (2, 3))",
+        "x.roll((1, -1), (2, 2))",
+        "x.roll(4, 2)",
+        "x.roll(0, 1)",
+        "x.roll(1, 1)",
+        "x.roll(1)",
+        "getattr(torch.nn.functional, f'adaptive_avg_pool{x.dim() - 2}d')(x, 1)",
+        "getattr(torch.nn.functional, f'adaptive_avg_pool{x.dim() - 2}d')(x, 2)",
+        "getattr(torch.nn.functional, f'adaptive_avg_pool{x.dim() - 2}d')(x[0], 1)",
+    ],
+)
+def test_strides_of_images(n_dims: int, layout: str, text: str) -> None:
+    def program(lib: Any) -> Any:
+        x = lib.arange(2.0 * 3 * 4 ** (n_dims - 2)).reshape(2, 3, *[4] * (n_dims - 2))
+        x = x.to(memory_format=lib.channels_last if n_dims == 4 else lib.channels_last_3d)
+        x = eval(layout, {"x": x})
+        y = eval(text, {"torch": lib, "x": x})
+        return y, y.stride()
+
+    agree(program, kind="elementwise")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "complex64"])
+@pytest.mark.parametrize("call", ["conv3d", "conv_transpose3d"])
+@pytest.mark.parametrize("last", ["x", "w", "xw", ""])
+@pytest.mark.parametrize(
+    ("shape", "out", "kernel", "options"),
+    [
+        ((2, 3, 4, 5, 6), 4, 2, {}),
+        ((2, 3, 4, 4, 4), 1, 2, {}),
+        ((2, 3, 4, 4, 4), 4, 4, {}),
+        ((2, 1, 4, 4, 4), 4, 3, {"padding": 1, "stride": 2}),
+        ((1, 3, 4, 4, 4), 4, 3, {}),
+        ((1, 3, 4, 4, 4), 4, 4, {}),
+        ((2, 4, 4, 4, 4), 4, 2, {"groups": 2}),
+    ],
+)
+def test_strides_of_convolved_volumes(
+    dtype: str, call: str, last: str, shape: Any, out: int, kernel: int, options: Any
+) -> None:
+    def program(lib: Any) -> Any:
+        groups = options.get("groups", 1)
+        first, second = (out, shape[1]) if call == "conv3d" else (shape[1], out)
+        x = lib.ones(shape, dtype=getattr(lib, dtype))
+        w = lib.ones(first, second // groups, *[kernel] * 3, dtype=x.dtype)
+        if "x" in last:
+            x = x.to(memory_format=lib.channels_last_3d)
+        if "w" in last:
+            w = w.to(memory_format=lib.channels_last_3d)
+        return getattr(lib.nn.functional, call)(x, w, **options).stride()
+
+    agree(program)
