@@ -202,3 +202,20 @@ def test_strides_of_convolved_volumes(
         return getattr(lib.nn.functional, call)(x, w, **options).stride()
 
     agree(program)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.linspace(0j, complex(float('inf'), 1), 4)",
+        "torch.linspace(complex(float('inf'), 0), 1 + 1j, 4)",
+        "torch.linspace(0, complex(1, float('inf')), 5)",
+        "torch.linspace(complex(float('nan'), 0), 2 + 1j, 3)",
+        "torch.linspace(2 + 1j, 5 - 3j, 7)",
+        "torch.linspace(2 + 1j, 5 - 3j, 7, dtype=torch.complex128)",
+        "torch.linspace(complex(1, -0.0), complex(2, -0.0), 3)",
+        "torch.linspace(1j, 2, 1)",
+    ],
+)
+def test_complex_numbers_at_equal_distances(text: str) -> None:
+    _agree(f"torch.view_as_real({text}).flatten()", kind="exact")
