@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +222,30 @@ def test_strides_of_convolved_volumes(
 )
 def test_complex_numbers_at_equal_distances(text: str) -> None:
     _agree(f"torch.view_as_real({text}).flatten()", kind="exact")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.ones(3)[torch.tensor([1, 0, 1], dtype=torch.uint8)]",
+        "torch.where(torch.tensor([1, 0, 1], dtype=torch.uint8), torch.ones(3), torch.zeros(3))",
+        "torch.cross(torch.ones(2, 3), torch.ones(2, 3))",
+        "torch.meshgrid(torch.ones(2), torch.ones(3))",
+    ],
+)
+def test_what_pytorch_warns_of(text: str) -> None:
+    """The same category and first words; in processes of their own, which were not told yet."""
+    words = {}
+    for lib in ("torch", "facula"):
+        program = (
+            f"import warnings, {lib} as torch\n"
+            "with warnings.catch_warnings(record=True) as told:\n"
+            "    warnings.simplefilter('always')\n"
+            f"    {text}\n"
+            "print([(w.category.__name__, str(w.message)) for w in told])"
+        )
+        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        words[lib] = ast.literal_eval(ran.stdout)
+    [(kind, theirs)], [(own_kind, ours)] = words["torch"], words["facula"]
+    assert kind == own_kind
+    assert ours.split()[:4] == theirs.split()[:4]
