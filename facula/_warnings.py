@@ -11,6 +11,7 @@ from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Frames of ours, and of Python where it imports our modules.
+_told: set[str] = set()  # by this process
 _BETWEEN = _PACKAGE, os.path.dirname(os.path.abspath(importlib.__file__)) + os.sep, "<frozen"
 
 
@@ -60,3 +61,10 @@ def warn_user(message: str | Warning, category: type[Warning] | None = None) -> 
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     place = frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__")
     warnings.warn_explicit(message, category or UserWarning, *place, registry)
+
+
+def warn_user_once(message: str) -> None:
+    """Warn at the user's line, the first time in the process, however often it happens."""
+    if message not in _told:
+        _told.add(message)
+        warn_user(message)

@@ -515,3 +515,11 @@ def test_an_operation_for_triton_is_made_and_runs_its_function():
     assert (
         fifth(facula.ones(1)).tolist() == facula.ops.testlib_triton.fifth(facula.ones(1)).tolist()
     )
+
+
+def test_types_of_operations_are_where_pytorch_has_them():
+    add = facula.ops.aten.add
+    assert isinstance(add, facula._ops.OpOverloadPacket)
+    assert isinstance(add.Tensor, facula._ops.OpOverload)
+    with pytest.raises(AttributeError, match="has no attribute 'Overload'"):
+        _ = facula._ops.Overload

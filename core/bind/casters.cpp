@@ -56,7 +56,7 @@ bool number_from_object(PyObject* object, Scalar& out) {
   if (is_tensor(object) || PyUnicode_Check(object) || PyTuple_Check(object) || PyList_Check(object))
     return false;
   // NumPy numbers: they say what they are by the protocol that they speak. Their bool speaks none
-  // but has item().
+  // but has item(); PyTorch takes it for a float.
   const char* type = Py_TYPE(object)->tp_name;
   if (std::strncmp(type, "numpy.", 6) == 0) {
     PyObject* value = PyObject_CallMethod(object, "item", nullptr);
@@ -66,6 +66,7 @@ bool number_from_object(PyObject* object, Scalar& out) {
     }
     bool is_plain = PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value);
     bool ok = is_plain && std::strcmp(type, "numpy.ndarray") != 0 && number_from_object(value, out);
+    if (ok && PyBool_Check(value)) out = out.to_double();
     Py_DECREF(value);
     return ok;
   }

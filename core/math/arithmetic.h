@@ -151,12 +151,13 @@ FACULA_FN T fmod(T a, T b) {
     return ::fmod(a, b);
   }
 }
-// What rounds towards minus infinity, with the remainder that has the divisor's sign. V is float,
-// double or a vector of either.
+// What rounds towards minus infinity, with the remainder that has the divisor's sign, also if it is
+// zero. V is float, double or a vector of either.
 template <class V, IfNotInteger<V> = 0>
 FACULA_FN V remainder(V a, V b) {
   V rest = fmod(a, b);
-  return select((rest < V(0) && b > V(0)) || (rest > V(0) && b < V(0)), rest + b, rest);
+  rest = select((rest < V(0) && b > V(0)) || (rest > V(0) && b < V(0)), rest + b, rest);
+  return copysign(rest, b);
 }
 template <class V, IfNotInteger<V> = 0>
 FACULA_FN V floor_divide(V a, V b) {

@@ -21,17 +21,26 @@ struct EvenlySpaced {
     return value;
   }
 
+  template <class R>
+  FACULA_FN static R fused(R a, R b, R c) {
+    if constexpr (sizeof(R) == sizeof(float)) return __builtin_fmaf(a, b, c);
+    return __builtin_fma(a, b, c);
+  }
+
   FACULA_FN W operator()(int64_t i) const {
     bool is_from_first = i < n_from_first;
-    double n_steps = static_cast<double>(is_from_first ? i : i - (steps - 1));
+    double n_steps = is_from_first ? static_cast<double>(i) : -static_cast<double>(steps - 1 - i);
     W from = is_from_first ? first : last;
-    // By a real number: C looks for NaN after a product of two complex ones.
-    if constexpr (is_complex_v<T>)
-      return from + step * static_cast<typename W::value_type>(n_steps);
-    W distance = W(n_steps);
-    if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(step, distance, from);
-    if constexpr (std::is_same_v<T, double>) return __builtin_fma(step, distance, from);
-    return rounded(from + rounded(step * distance));
+    if constexpr (is_complex_v<T>) {
+      // Each part by itself, so that an infinite one leaves the other as it is.
+      using R = typename W::value_type;
+      return {fused(step.real(), R(n_steps), from.real()),
+              fused(step.imag(), R(n_steps), from.imag())};
+    } else {
+      W distance = W(n_steps);
+      if constexpr (std::is_floating_point_v<T>) return fused(step, distance, from);
+      return rounded(from + rounded(step * distance));
+    }
   }
 };
 

@@ -2,6 +2,7 @@
 #include "autograd/node.h"
 #include "autograd/operations.h"
 #include "base/number.h"
+#include "base/warning.h"
 #include "bind/bind.h"
 #include "bind/seam.h"
 #include "ops/ops.h"
@@ -144,6 +145,10 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
                 "index: expected indices of int64, int32, uint8 or bool, got ", index, ".");
     if (index.dim() == 0 && (index.dtype() == DType::Bool || index.dtype() == DType::UInt8))
       return apply_bool(selection, dim, item(index).to_bool());
+    if (index.dtype() == DType::UInt8)
+      warn_user(
+          "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
+          "instead.");
     add_index(selection, dim, index);
     bool is_mask = index.dtype() == DType::Bool || index.dtype() == DType::UInt8;
     dim += is_mask ? index.dim() : 1;

@@ -77,7 +77,11 @@ PyObject* get_retains_grad(const Tensor& x) {
   return PyBool_FromLong(x->meta && x->meta->retains_grad && !x.is_leaf());
 }
 PyObject* get_volatile(const Tensor& x) { return PyBool_FromLong(x->is_volatile); }
-PyObject* get_version(const Tensor& x) { return PyLong_FromUnsignedLong(x.version()); }
+PyObject* get_n_writes(const Tensor& x) { return PyLong_FromUnsignedLong(x.version()); }
+PyObject* get_version(const Tensor& x) {
+  check(!x->is_inference, "Inference tensors do not track version counter.");
+  return get_n_writes(x);
+}
 PyObject* get_output_nr(const Tensor& x) {
   return PyLong_FromUnsignedLong(x.grad_fn() ? x->meta->output_nr : 0);
 }
@@ -231,6 +235,7 @@ PyGetSetDef properties[] = {
      "Whether retain_grad() was called on this result.", nullptr},
     {"volatile", getter<get_volatile>, setter<set_volatile>,
      "Historic: a volatile tensor makes every result volatile, without history.", nullptr},
+    {"_n_writes", getter<get_n_writes>, nullptr, "What _version says, of inference tensors too."},
     {"_version", getter<get_version>, nullptr, "The number of in-place writes to the memory.",
      nullptr},
     {"output_nr", getter<get_output_nr>, nullptr, "Which output of grad_fn the tensor is.",

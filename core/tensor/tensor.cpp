@@ -202,6 +202,7 @@ namespace {
 // For another tensor over the same memory.
 void share_memory(const Tensor& to, const Tensor& from) {
   to->version = from->version;
+  to->is_inference = from->is_inference;
   if (!to->version->in_storage) ++to->version->n_refs;
   if (from.is_lazy()) set_lazy(to, from->lazy);
 }
@@ -244,7 +245,6 @@ Tensor make_view(const Tensor& x, const Dims& sizes, const Dims& strides, int64_
   Py_INCREF(y->base);
   y->view_version = y.version();
   y->view_kind = is_grad_enabled() ? x->view_kind : ViewKind::MadeInNoGrad;
-  y->is_inference = x->is_inference;
   return y;
 }
 

@@ -4,7 +4,7 @@ What a chapter marks with ``@operation`` is a name of ``facula``, a method of ``
 """
 # ruff: noqa: F403
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from facula._ops._mark import public_names
 from facula._ops.blas import *
@@ -23,6 +23,16 @@ from facula._ops.sampling import *
 from facula._ops.shapes import *
 from facula._ops.sparse import *
 from facula._ops.spectral import *
+
+
+def __getattr__(name: str) -> Any:
+    # torch._ops is where programs find the types of torch.ops.aten.add and of its overloads.
+    if name not in ("OpOverload", "OpOverloadPacket"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from facula._library import operators
+
+    return getattr(operators, name)
+
 
 if not TYPE_CHECKING:  # type checkers read the chapters, and would find nothing in a computed list
     __all__ = public_names(globals())

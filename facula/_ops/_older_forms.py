@@ -1,7 +1,7 @@
-"""Arguments as PyTorch's first versions took them, translated to those of today.
+"""Forms of arguments that PyTorch takes besides the written ones, translated to those.
 
-Asked for only when an operation could do nothing with its arguments, so that it costs other
-programs nothing.
+Most are those of its first versions. Asked for only when an operation could do nothing with its
+arguments, so that it costs other programs nothing.
 """
 
 from __future__ import annotations
@@ -53,12 +53,15 @@ _NAMES: dict[str, dict[str, str]] = {
     "index_copy": {"tensor": "source"},
     "dot": {"tensor2": "tensor"},
 }
+# Methods, not functions, that take the ints of their only argument one by one, too. Those whose
+# usual form this is, as permute(), read it themselves.
+_ONE_BY_ONE = {"squeeze", "squeeze_", "count_nonzero", "hsplit", "vsplit", "dsplit"}
 
 
 def translated(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> _Arguments | None:
-    """The arguments in today's form; None if they are not in an older form that is known.
+    """The arguments in the written form; None if they are in no other form that is known.
 
     Args:
         function: the operation that refused them.
@@ -66,9 +69,17 @@ def translated(
         kwargs: its arguments by name.
     """
     name = function.__name__
+    if name in _ONE_BY_ONE and function is getattr(Tensor, name):
+        return _in_a_list(args, kwargs)
     plain = name[:-1] if name.endswith("_") and not name.endswith("__") else name
     today = _with_names_of_today(name, _NAMES.get(plain, {}), args, kwargs)
     return today or _with_factors_behind(name, _FACTORS.get(plain, ()), args, kwargs)
+
+
+def _in_a_list(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Arguments | None:
+    tensor, *ints = args
+    are_ints = all(hasattr(x, "__index__") for x in ints)
+    return ((tensor, tuple(ints)), kwargs) if len(ints) > 1 and are_ints and not kwargs else None
 
 
 def _with_names_of_today(

@@ -13,6 +13,7 @@ from facula._core import Tensor
 from facula._ops._arguments import wrap_dim
 from facula._ops._mark import operation
 from facula._ops._out import into, named
+from facula._warnings import warn_user_once
 
 
 @operation
@@ -211,6 +212,11 @@ def cross(
         candidates = [d for d, size in enumerate(input.shape) if size == 3]
         if not candidates:
             raise RuntimeError(f"cross: no dimension of {tuple(input.shape)} has size 3.")
+        warn_user_once(
+            "Using torch.cross without specifying the dim arg is deprecated: it takes the first "
+            "dimension of size 3, which may be that of a batch. Pass dim, or use linalg.cross, "
+            "which takes the last."
+        )
         dim = candidates[0]
     if input.size(dim) != 3 or other.size(dim) != 3:
         raise RuntimeError(

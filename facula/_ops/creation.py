@@ -12,7 +12,7 @@ from facula._core import Tensor
 from facula._ops._mark import operation
 from facula._ops._out import into, named
 from facula._ops.shapes import repeat_interleave, unpacked
-from facula._warnings import warn_user
+from facula._warnings import warn_user, warn_user_once
 
 
 @operation
@@ -164,7 +164,8 @@ def meshgrid(
             ``"xy"`` if the first two dimensions are swapped.
 
     Example:
-        >>> rows, columns = facula.meshgrid(facula.tensor([1, 2]), facula.tensor([3, 4, 5]))
+        >>> x, y = facula.tensor([1, 2]), facula.tensor([3, 4, 5])
+        >>> rows, columns = facula.meshgrid(x, y, indexing="ij")
         >>> rows
         tensor([[1, 1, 1],
                 [2, 2, 2]])
@@ -182,6 +183,11 @@ def meshgrid(
     if any(axis.dtype != axes[0].dtype for axis in axes):
         raise RuntimeError(
             f"meshgrid: expected tensors of one dtype, got {[x.dtype for x in axes]}."
+        )
+    if indexing is None:
+        warn_user_once(
+            "torch.meshgrid: in an upcoming release of PyTorch, it will be required to pass the "
+            "indexing argument. Pass indexing='ij' for what is done without it."
         )
     dims = list(builtins.range(len(axes)))
     order = [1, 0, *dims[2:]] if indexing == "xy" and len(axes) >= 2 else dims
@@ -209,7 +215,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             raise RuntimeError(f"cartesian_prod: expected vectors, got shape {tuple(t.shape)}.")
     if len(tensors) == 1:
         return tensors[0]
-    return _core.stack([grid.reshape(-1) for grid in meshgrid(*tensors)], 1)
+    return _core.stack([grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
 @operation

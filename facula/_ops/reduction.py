@@ -493,7 +493,7 @@ def histogram(
         )
     x = input.detach().reshape(-1)
     if isinstance(bins, Tensor):
-        edges = bins.to(input.dtype, copy=True)
+        edges = _given_edges("histogram", input, bins).clone()
     else:
         edges = _edges("histogram", x, bins, range)
     amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
@@ -558,14 +558,16 @@ def histogramdd(
         raise NotImplementedError(
             f"histogramdd: expected an input of float32 or float64, got {input.dtype}."
         )
-    points = input.detach().reshape(-1, n_dims)
+    points = input.detach().flatten(0, -2)
     columns, edges = [], []
     for i, n in enumerate(bins):
         columns.append(points.select(1, i).contiguous())
         ends = None if range is None else tuple(range[2 * i : 2 * i + 2])
         # Unlike histogram, PyTorch returns the edges that it was given.
-        along = n.to(input.dtype) if isinstance(n, Tensor) else None
+        along = _given_edges("histogramdd", input, n) if isinstance(n, Tensor) else None
         edges.append(_edges("histogramdd", columns[i], n, ends) if along is None else along)
+    if not edges:  # of points without coordinates PyTorch counts none
+        return return_types.histogramdd(input.new_full((), math.nan if density else 0), ())
     shape = [along.numel() - 1 for along in edges]
     n_boxes = step = math.prod(shape)
     # One box more, behind the others, is for points that are outside in some dimension.
@@ -597,6 +599,12 @@ def _edges(name: str, x: Tensor, bins: Any, ends: tuple[float, float] | None) ->
         ends = (0.0, 1.0) if x.numel() == 0 else (0.0, 0.0)
     low, high = _range(name, x, *ends, margin=0.5)
     return _core.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+
+
+def _given_edges(name: str, input: Tensor, edges: Tensor) -> Tensor:
+    if edges.numel() < 2:
+        raise RuntimeError(f"{name}: expected bins > 0, thus 2 edges or more, got {edges.numel()}.")
+    return edges.to(input.dtype)
 
 
 def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:

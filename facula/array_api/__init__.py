@@ -7,9 +7,8 @@ another signature, so gradients flow through them.
 
 Where tensors differ from the standard, for PyTorch's sake: ``x.size`` is a method (``x.numel()``
 counts the elements), operators give a tensor without dimensions less weight than others
-(``add(x, y)`` does not), ``%`` may give a zero the sign of the dividend (``remainder(x, y)`` does
-not), slices have no negative steps (``flip(x)`` reverses), a mask has all of the sizes that it
-stands for, and there are no integers of 16 to 64 bits without a sign.
+(``add(x, y)`` does not), slices have no negative steps (``flip(x)`` reverses), a mask has all of
+the sizes that it stands for, and there are no integers of 16 to 64 bits without a sign.
 
 Example:
     >>> x = facula.tensor([[1.0, 2.0], [3.0, 6.0]])

@@ -163,14 +163,6 @@ def _floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
     return _core.where(infinite, _core.floor(x1 / x2), quotients)
 
 
-def _remainder(x1: Tensor, x2: Tensor) -> Tensor:
-    rest = _core.remainder(x1, x2)
-    if not rest.dtype.is_floating_point:
-        return rest
-    # Zeros, too, have the sign of the divisor.
-    return _core.where(rest == 0, _core.copysign(rest, x2), rest)
-
-
 add = _of_two("add", _core.add, "Sums of the elements.", [1, 2], [10, 20], [11, 22])
 atan2 = _of_two(
     "atan2",
@@ -313,7 +305,7 @@ pow = _of_two(
 )
 remainder = _of_two(
     "remainder",
-    _remainder,
+    _core.remainder,
     "What ``floor_divide`` leaves over; it has the sign of ``x2``.",
     [7, -7],
     [4, 4],

@@ -103,6 +103,14 @@ def _wrap_generator(
     return wrapper
 
 
+def _may_record(mode: bool) -> bool:
+    """In inference mode nothing switches recording on: what is made there can enter no graph.
+
+    Where it is on, for a transform of ``func``, it may stay.
+    """
+    return mode and (_core.is_grad_enabled() or not _core.is_inference_mode_enabled())
+
+
 class no_grad(_BareMode):
     """Records no graph: results inside have ``requires_grad=False``.
 
@@ -136,10 +144,18 @@ class enable_grad(_BareMode):
 
     def __enter__(self) -> None:
         self._previous = _core.is_grad_enabled()
-        _core._set_grad_enabled(True)
+        _core._set_grad_enabled(_may_record(True))
 
     def __exit__(self, *exc_info: object) -> None:
         _core._set_grad_enabled(self._previous)
+
+
+class _transform_grad(enable_grad):
+    """Records in inference mode too: the graph of a transform ends with the transform."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _core._set_grad_enabled(True)
 
 
 class set_grad_enabled(_Mode):
@@ -159,7 +175,7 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         self._previous = _core.is_grad_enabled()
         self.mode = mode
-        _core._set_grad_enabled(mode)
+        _core._set_grad_enabled(_may_record(mode))
 
     def __call__(self, func: _F) -> _F:
         # Construction has already switched; a decorator must leave the caller's mode alone.
@@ -167,7 +183,7 @@ class set_grad_enabled(_Mode):
         return super().__call__(func)
 
     def __enter__(self) -> None:
-        _core._set_grad_enabled(self.mode)
+        _core._set_grad_enabled(_may_record(self.mode))
 
     def __exit__(self, *exc_info: object) -> None:
         _core._set_grad_enabled(self._previous)

@@ -92,7 +92,7 @@ class Origins:
         elif x.numel() > 0 and x.device.type != "meta":
             by_memory, at = self._by_memory, x.data_ptr()
             ref = weakref.ref(x, lambda _: by_memory.pop(at, None))
-            by_memory[at] = ref, x._version, origin
+            by_memory[at] = ref, x._n_writes, origin
 
     def of(self, x: Any) -> Origin | None:
         """The origin of a tensor; None if it is not known, or ``x`` is something else."""
@@ -107,7 +107,7 @@ class Origins:
         ref, version, origin = self._by_memory.get(x.data_ptr(), (lambda: None, 0, None))
         noted = ref()
         # What was written to in place since is something else.
-        return None if noted is None or noted._version != version else origin
+        return None if noted is None or noted._n_writes != version else origin
 
 
 class ByObject(Generic[K, V]):
@@ -212,7 +212,7 @@ class ModelFacts:
         self.n_calls = 0
         self.n_trained = 0  # calls in training mode with gradients
         self.trained_at = -1  # the number of steps at the last one
-        self.version = sum(p._version for p in model.parameters())  # at the first call
+        self.version = sum(p._n_writes for p in model.parameters())  # at the first call
         self.eval_place: Place | None = None  # of a call in evaluation mode with gradients
         self._model = weakref.ref(model)
         self._layers: list[Module] = []

@@ -14,7 +14,7 @@ from typing import Any
 from facula import _core
 from facula._core import Tensor
 from facula._transform import enter_level, is_differentiated_outside, leave_level
-from facula.autograd.grad_mode import enable_grad
+from facula.autograd.grad_mode import _transform_grad
 from facula.func._batching._batch import BatchedTensor
 from facula.func._forward import Forward
 from facula.func._tape import Tape
@@ -141,7 +141,7 @@ def grad_and_value(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         level = _Level()
-        with enable_grad():
+        with _transform_grad():
             numbers = _selected("grad", args, argnums)
             inputs = [tree_map(level.enter, args[n]) for n in numbers]
             result = func(*_replace(args, numbers, inputs), **kwargs)
@@ -214,7 +214,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         (tensor([2., 4.]),)
     """
     level = _Level()
-    with enable_grad():
+    with _transform_grad():
         inputs = tuple(tree_map(level.enter, p) for p in primals)
         leaves, spec = _tensors("vjp", inputs, "the arguments")
         with Tape(leaves) as tape:
@@ -232,7 +232,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
                     f"vjp: a cotangent has shape {tuple(seed.shape)}, its output {tuple(y.shape)}."
                 )
         here, ys, xs = level, outputs, leaves
-        with enable_grad():
+        with _transform_grad():
             if not _levels(seeds) <= _levels(outputs):
                 # A vector for every example of a vmap: each needs a graph of its own.
                 here = _Level()

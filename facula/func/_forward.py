@@ -25,7 +25,7 @@ from facula._transform import (
     tensors_in,
     with_usual_names,
 )
-from facula.autograd.grad_mode import enable_grad
+from facula.autograd.grad_mode import _transform_grad
 from facula.func import _forward_linalg
 from facula.func._batching._batch import writes_to_first
 
@@ -325,7 +325,7 @@ def _slope(level: Forward, func: _Function, *args: Any, **kwargs: Any) -> Any:
         return _by_backward(level, func, *args, **kwargs)
     is_recorded = _core.is_grad_enabled()
     create = is_recorded and any(x.requires_grad for x in tensors_in(values))
-    with enable_grad():
+    with _transform_grad():
         inputs = []
         for i in places:
             x = values[i] if values[i].shape == y.shape else values[i].expand(y.shape)
@@ -439,7 +439,7 @@ def _pushed_forward(
     everything = (*args, *kwargs.values())
     create = is_recorded and any(x.requires_grad for x in tensors_in(everything))
     create = create or (is_recorded and any(t.requires_grad for t in tangents))
-    with enable_grad():
+    with _transform_grad():
         inside = map_tensors(enter, everything)
         named = dict(zip(kwargs, inside[len(args) :], strict=True))
         again = func(*inside[: len(args)], **named)
@@ -510,7 +510,7 @@ def _with_history_of(before: Tensor | None, now: Any) -> Any:
     """The tangent of what was written without a record: as x itself, it keeps its history."""
     if before is None or now is None or _core.is_grad_enabled() or not before.requires_grad:
         return now
-    with enable_grad():
+    with _transform_grad():
         return before + (now - before).detach()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import at_least_zero, between_0_and_1
 from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
@@ -58,3 +59,11 @@ class Adadelta(RuleOptimizer):
         differentiable: bool = False,
     ) -> None:
         self._set_up(params, locals())
+
+
+adadelta = by_lists(
+    Adadelta,
+    {"square_avgs": "square_avg", "acc_deltas": "acc_delta", "state_steps": "step"},
+    "capturable foreach differentiable has_complex",
+    "lr rho eps weight_decay maximize",
+)

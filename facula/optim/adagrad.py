@@ -7,6 +7,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import at_least_zero
 from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
@@ -103,3 +104,11 @@ class Adagrad(RuleOptimizer):
         # A complex parameter is a pair of real ones, each with a sum of its own.
         value = complex(start, start) if p.is_complex() else start
         return {"step": scalar(0.0), "sum": facula.full_like(p, value)}
+
+
+adagrad = by_lists(
+    Adagrad,
+    {"state_sums": "sum", "state_steps": "step"},
+    "fused grad_scale found_inf has_sparse_grad foreach differentiable has_complex",
+    "lr weight_decay lr_decay eps maximize",
+)

@@ -6,6 +6,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import anything, at_least_zero, decays
 from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
@@ -88,3 +89,17 @@ class Adam(RuleOptimizer):
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         state = super()._new_state(p, group)
         return {**state, "max_exp_avg_sq": facula.zeros_like(p)} if group["amsgrad"] else state
+
+
+adam = by_lists(
+    Adam,
+    {
+        "exp_avgs": "exp_avg",
+        "exp_avg_sqs": "exp_avg_sq",
+        "max_exp_avg_sqs": "max_exp_avg_sq",
+        "state_steps": "step",
+    },
+    "foreach capturable differentiable fused grad_scale found_inf has_complex "
+    "decoupled_weight_decay",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import at_least_zero, decays
 from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
@@ -58,3 +59,11 @@ class Adamax(RuleOptimizer):
         capturable: bool = False,
     ) -> None:
         self._set_up(params, locals())
+
+
+adamax = by_lists(
+    Adamax,
+    {"exp_avgs": "exp_avg", "exp_infs": "exp_inf", "state_steps": "step"},
+    "foreach maximize differentiable capturable has_complex",
+    "eps beta1 beta2 lr weight_decay",
+)

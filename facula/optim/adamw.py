@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from facula import Tensor
+from facula.optim._by_lists import by_lists
 from facula.optim.adam import Adam
 from facula.optim.optimizer import ParamsT
 
@@ -60,3 +61,17 @@ class AdamW(Adam):
             group
         ) in self.param_groups:  # False in the state of an Adam, missing in an older AdamW's
             group["decoupled_weight_decay"] = True
+
+
+adamw = by_lists(
+    AdamW,
+    {
+        "exp_avgs": "exp_avg",
+        "exp_avg_sqs": "exp_avg_sq",
+        "max_exp_avg_sqs": "max_exp_avg_sq",
+        "state_steps": "step",
+    },
+    "foreach capturable differentiable fused grad_scale found_inf has_complex",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+    decoupled_weight_decay=True,
+)

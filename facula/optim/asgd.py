@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import anything, at_least_zero
 from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
@@ -67,3 +68,11 @@ class ASGD(RuleOptimizer):
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         state = super()._new_state(p, group)
         return {**state, "eta": scalar(float(group["lr"])), "mu": scalar(1.0)}
+
+
+asgd = by_lists(
+    ASGD,
+    {"axs": "ax", "mus": "mu", "etas": "eta", "state_steps": "step"},
+    "foreach maximize differentiable capturable has_complex",
+    "lambd lr t0 alpha weight_decay",
+)

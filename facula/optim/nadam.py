@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import at_least_zero, decays
 from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
@@ -69,3 +70,16 @@ class NAdam(RuleOptimizer):
 
     def _new_state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Tensor]:
         return {**super()._new_state(p, group), "mu_product": scalar(1.0)}
+
+
+nadam = by_lists(
+    NAdam,
+    {
+        "exp_avgs": "exp_avg",
+        "exp_avg_sqs": "exp_avg_sq",
+        "mu_products": "mu_product",
+        "state_steps": "step",
+    },
+    "decoupled_weight_decay foreach capturable differentiable has_complex maximize",
+    "beta1 beta2 lr weight_decay momentum_decay eps",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import at_least_zero, decays
 from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
@@ -60,3 +61,11 @@ class RAdam(RuleOptimizer):
         differentiable: bool = False,
     ) -> None:
         self._set_up(params, locals())
+
+
+radam = by_lists(
+    RAdam,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "state_steps": "step"},
+    "decoupled_weight_decay foreach differentiable capturable has_complex maximize",
+    "beta1 beta2 lr weight_decay eps",
+)

@@ -6,6 +6,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import anything, at_least_zero
 from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
@@ -72,3 +73,16 @@ class RMSprop(RuleOptimizer):
         names += ["grad_avg"] if group["centered"] else []
         state = super()._new_state(p, group)
         return {**state, **{name: facula.zeros_like(p) for name in names}}
+
+
+rmsprop = by_lists(
+    RMSprop,
+    {
+        "square_avgs": "square_avg",
+        "grad_avgs": "grad_avg",
+        "momentum_buffer_list": "momentum_buffer",
+        "state_steps": "step",
+    },
+    "foreach maximize differentiable capturable has_complex",
+    "lr alpha eps weight_decay momentum centered",
+)

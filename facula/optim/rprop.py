@@ -6,6 +6,7 @@ from typing import Any
 
 import facula
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import anything, at_least_zero, must_be
 from facula.optim._declared import RuleOptimizer, flags, options, scalar
 from facula.optim.optimizer import ParamsT
@@ -65,3 +66,11 @@ class Rprop(RuleOptimizer):
         # A complex parameter is a pair of real ones, each with a step size of its own.
         size = facula.full_like(p, complex(lr, lr) if p.is_complex() else lr)
         return {"step": scalar(0.0), "prev": facula.zeros_like(p), "step_size": size}
+
+
+rprop = by_lists(
+    Rprop,
+    {"prevs": "prev", "step_sizes": "step_size", "state_steps": "step"},
+    "foreach capturable maximize differentiable has_complex",
+    "step_size_min step_size_max etaminus etaplus",
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from facula import Tensor, _core
+from facula.optim._by_lists import by_lists
 from facula.optim._checks import anything, at_least_zero
 from facula.optim._declared import RuleOptimizer, flags, options
 from facula.optim.optimizer import ParamsT
@@ -89,3 +90,12 @@ class SGD(RuleOptimizer):
         super()._check_options(given)
         if given["nesterov"] and (given["momentum"] <= 0 or given["dampening"] != 0):
             raise ValueError("SGD: nesterov needs a momentum above 0 and a dampening of 0.")
+
+
+sgd = by_lists(
+    SGD,
+    {"momentum_buffer_list": "momentum_buffer"},
+    "has_sparse_grad foreach fused grad_scale found_inf",
+    "weight_decay momentum lr dampening nesterov maximize",
+    gradients="d_p_list",
+)

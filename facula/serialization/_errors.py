@@ -36,6 +36,18 @@ class MissingDeviceError(CheckpointError, RuntimeError):
     """The file has tensors of a device that is not here; PyTorch raises a RuntimeError for that."""
 
 
+class EmptyFileError(CheckpointError, EOFError):
+    """There is nothing in the file; PyTorch raises an EOFError for that."""
+
+
+class MissingFolderError(FileNotFoundError, RuntimeError):
+    """There is no folder to save into; PyTorch raises a RuntimeError for that."""
+
+
+class FolderError(IsADirectoryError, RuntimeError):
+    """There is a folder where a file should be saved; PyTorch raises a RuntimeError for that."""
+
+
 class CallerError(Exception):
     """Carries, as its cause, an error that is not the file's: of a device, or of map_location."""
 

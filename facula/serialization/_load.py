@@ -13,7 +13,7 @@ from facula import _core
 from facula._core import UntypedStorage
 from facula._legacy import StorageType
 from facula.serialization import _options
-from facula.serialization._errors import CallerError, CheckpointError, shown
+from facula.serialization._errors import CallerError, CheckpointError, EmptyFileError, shown
 from facula.serialization._locations import Locations, MapLocation
 from facula.serialization._old_formats import load_stacked, load_tar
 from facula.serialization._source import Budget, FileSource, Source, StreamSource, open_file
@@ -138,7 +138,7 @@ class _Reader:
                 "without mmap; save writes it anew in that format."
             )
         if not start:
-            raise CheckpointError("load: the file is empty", 0)
+            raise EmptyFileError("load: the file is empty", 0)
         data = source.read(0, source.size)
         if start[257:262] == b"ustar":
             return load_tar(data, self._unpickle, self._locations, self._budget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import mmap
@@ -17,6 +18,7 @@ from facula import _core, _legacy
 from facula._core import UntypedStorage
 from facula.serialization import _options
 from facula.serialization._atomic import replacing
+from facula.serialization._errors import FolderError, MissingFolderError
 from facula.serialization._locations import location_tag
 from facula.serialization._old_formats import MAGIC, VERSION
 from facula.serialization._torch_names import get_layout, torch_name
@@ -61,6 +63,7 @@ def save(
     write = _write_zip if _use_new_zipfile_serialization else _write_stacked
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
+        _check_place(path)
         with replacing(path) as file:
             write(obj, file.write, _root_of(path), pickle_module, pickle_protocol)
     elif hasattr(f, "write"):
@@ -69,6 +72,15 @@ def save(
         raise AttributeError(
             f"save: expected a path or a file-like object with write, got {type(f).__name__}."
         )
+
+
+def _check_place(path: str) -> None:
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.exists(folder):
+        text = f"save: Parent directory {folder} does not exist"
+        raise MissingFolderError(errno.ENOENT, text, path)
+    if os.path.isdir(path):
+        raise FolderError(errno.EISDIR, "save: this is a folder, not a file", path)
 
 
 def _root_of(path: str) -> str:

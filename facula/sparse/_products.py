@@ -59,7 +59,7 @@ def _rows(x: SparseTensor, *, is_transposed: bool) -> tuple[Tensor, Tensor, Tens
     if x._kind is (CSC if is_transposed else CSR):
         starts, columns = x._index
         return starts, columns, x._data
-    versions = [part._version for part in x._index]
+    versions = [part._n_writes for part in x._index]
     known: Any = x.__dict__.setdefault("_sorted", {}).get(is_transposed)
     if known is None or known[0] is not x._index or known[1] != versions:
         known = (x._index, versions, *_sorted_rows(x, is_transposed))

@@ -204,9 +204,9 @@ _ABOUT_NO_ELEMENTS = (
     "size shape ndim dim ndimension numel nelement storage_offset dtype device itemsize "
     "is_nested is_mkldnn is_mps is_xpu is_xla is_ipu is_mtia is_maia is_vulkan "
     "element_size is_cuda is_cpu is_quantized is_meta is_leaf requires_grad requires_grad_ "
-    "retain_grad retains_grad grad grad_fn output_nr _version _base is_floating_point is_complex "
-    "is_signed is_inference is_same_size get_device __len__ detach_ register_hook _is_view "
-    "register_post_accumulate_grad_hook volatile"
+    "retain_grad retains_grad grad grad_fn output_nr _version _n_writes _base is_floating_point "
+    "is_complex is_signed is_inference is_same_size get_device __len__ detach_ register_hook "
+    "_is_view register_post_accumulate_grad_hook volatile"
 )
 for _name in _ABOUT_NO_ELEMENTS.split():
     for _function in functions_named(_name):

@@ -616,7 +616,7 @@ class _Keeping(_Selective):
             result = func(*args, **kwargs)
         outputs = result if isinstance(result, (tuple, list)) else [result]
         if all(isinstance(x, Tensor) for x in outputs):
-            values = [(x.detach(), x.requires_grad, x._version) for x in outputs]
+            values = [(x.detach(), x.requires_grad, x._n_writes) for x in outputs]
             self._kept[_operation_name(func)].append((type(result), values))
         return result
 
@@ -653,7 +653,7 @@ class _Repeating(_Selective):
         return outputs[0] if issubclass(kind, Tensor) else make(outputs)
 
     def _again(self, value: Tensor, requires_grad: bool, version: int) -> Tensor:
-        if value._version != version and not self._allows_mutation:
+        if value._n_writes != version and not self._allows_mutation:
             raise RuntimeError(
                 "checkpoint: a tensor that was kept has been changed in place since. Pass "
                 "allow_cache_entry_mutation=True if that is meant."

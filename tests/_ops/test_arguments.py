@@ -192,3 +192,37 @@ def test_indices_that_repeat_have_the_dtype_of_the_counts():
         for device in ("cpu", "meta"):
             counts = facula.tensor([1, 2], dtype=dtype, device=device)
             assert facula.repeat_interleave(counts, output_size=3).dtype == dtype
+
+
+def test_methods_take_the_ints_of_their_only_argument_one_by_one():
+    x = facula.arange(24).view(2, 1, 12)
+    assert x[:1].squeeze(0, 1).shape == (12,)
+    assert x[:1].clone().squeeze_(0, 1).shape == (12,)
+    assert x.count_nonzero(0, 2).tolist() == [23]
+    assert [part.shape[2] for part in x.dsplit(1, 4)] == [1, 3, 8]
+    assert [part.shape[1] for part in x.view(2, 12).hsplit(1, 4)] == [1, 3, 8]
+    assert [part.shape[0] for part in x.view(12, 2).vsplit(1, 4)] == [1, 3, 8]
+
+
+def test_functions_do_not_take_the_ints_one_by_one():
+    for function in (facula.squeeze, facula.count_nonzero, facula.hsplit):
+        with pytest.raises(TypeError):
+            function(facula.ones(1, 4), 0, 1)
+
+
+def test_a_mapped_squeeze_takes_ints_one_by_one():
+    y = facula.vmap(lambda x: x.squeeze(0, 1))(facula.ones(5, 1, 1, 3))
+    assert y.shape == (5, 3)
+
+
+def test_a_bool_of_numpy_is_a_float_among_operands_as_in_pytorch():
+    x = facula.ones(3, dtype=facula.int32)
+    assert (x + np.bool_(True)).dtype == facula.float32
+    assert (np.bool_(True) * x).dtype == facula.float32
+    assert (facula.ones(3, dtype=facula.bool) + np.bool_(True)).dtype == facula.float32
+    assert facula.full((2,), np.bool_(True)).dtype == facula.float32
+    assert (facula.ones(3) - np.bool_(True)).tolist() == [0, 0, 0]
+    assert facula.tensor(np.bool_(True)).dtype == facula.bool
+    assert x.masked_fill(x > 0, np.bool_(False)).tolist() == [0, 0, 0]
+    with pytest.raises(NotImplementedError):
+        facula.ones(3, dtype=facula.bool) & np.bool_(True)

@@ -5,6 +5,7 @@ import pytest
 
 import facula
 from check_op import check_op
+from facula import _warnings
 
 SOME = ["float32", "float64"]
 
@@ -74,7 +75,17 @@ def test_cross_of_two_dtypes_and_its_gradients():
     facula.cross(x, y, 1)[:, 0].sum().backward()  # x1 y2 - x2 y1
     assert y.grad.tolist() == [[0.0, -3.0, 2.0]] * 2
     with facula.device("meta"):
-        assert facula.cross(facula.ones(4, 3), facula.ones(4, 3)).shape == (4, 3)
+        assert facula.cross(facula.ones(4, 3), facula.ones(4, 3), 1).shape == (4, 3)
+
+
+def test_cross_without_dim_takes_the_first_of_three_with_one_warning(monkeypatch):
+    monkeypatch.setattr(_warnings, "_told", set())
+    x, y = facula.randn(4, 3), facula.randn(4, 3)
+    with pytest.warns(UserWarning, match="without specifying the dim arg") as told:
+        for _ in range(2):
+            assert facula.equal(facula.cross(x, y), facula.cross(x, y, 1))
+            assert facula.cross(x.to("meta"), y.to("meta")).shape == (4, 3)
+    assert len(told) == 1 and told[0].filename == __file__
 
 
 def test_cross_needs_only_what_a_gradient_is_made_of():

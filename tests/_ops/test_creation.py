@@ -7,6 +7,7 @@ import pytest
 
 import facula
 from check_op import check_op, check_threads
+from facula import _warnings
 
 SOME = ["float32", "float64"]
 
@@ -157,3 +158,14 @@ def test_triangle_indices_refuse_sizes_and_dtypes():
         NotImplementedError, match=r"triu_indices: .* int32 or int64, got .*float32"
     ):
         facula.triu_indices(2, 2, dtype=facula.float32)
+
+
+def test_meshgrid_without_indexing_is_that_of_ij_with_one_warning(monkeypatch):
+    monkeypatch.setattr(_warnings, "_told", set())
+    x, y = facula.arange(2), facula.arange(3)
+    with pytest.warns(UserWarning, match="required to pass the indexing argument") as told:
+        for _ in range(2):
+            expected = facula.meshgrid(x, y, indexing="ij")
+            assert all(map(facula.equal, facula.meshgrid(x, y), expected))
+        facula.cartesian_prod(x, y)
+    assert len(told) == 1 and told[0].filename == __file__

@@ -288,3 +288,16 @@ def test_segments_that_are_not_the_data_are_refused(kind, arguments):
         facula.segment_reduce(facula.ones(4), "sum", **tensors)
     with pytest.raises(NotImplementedError):
         facula.segment_reduce(facula.ones(4).int(), "sum", lengths=facula.tensor([4]))
+
+
+def test_histogramdd_of_points_without_coordinates_counts_none():
+    counts, edges = facula.histogramdd(facula.zeros(3, 0), bins=2)
+    assert counts.shape == () and counts.item() == 0 and edges == ()
+
+
+def test_one_edge_bounds_no_interval():
+    edge = facula.tensor([0.5])
+    with pytest.raises(RuntimeError, match=r"histogramdd: expected bins > 0, .* got 1"):
+        facula.histogramdd(facula.rand(3, 1), bins=[edge])
+    with pytest.raises(RuntimeError, match=r"histogram: expected bins > 0, .* got 1"):
+        facula.histogram(facula.rand(3), bins=edge)

@@ -146,6 +146,47 @@ def test_transforms_differentiate_in_inference_mode():
         assert pull(x)[0].tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("switch", [facula.enable_grad, lambda: facula.set_grad_enabled(True)])
+def test_nothing_switches_recording_on_in_inference_mode(x, switch):
+    with facula.inference_mode():
+        with switch():
+            y = x * 2
+        assert not y.requires_grad and y.is_inference()
+        with facula.inference_mode(False), switch():
+            assert (x * 2).requires_grad
+    with facula.inference_mode():
+        facula.set_grad_enabled(True)
+        assert not (x * 2).requires_grad
+    assert (x * 2).requires_grad
+
+
+def test_a_transform_in_inference_mode_goes_on_recording_after_no_grad():
+    def cube(x):
+        with facula.no_grad():
+            x * 2
+        with facula.enable_grad():
+            return (x**3).sum()
+
+    with facula.inference_mode():
+        assert facula.func.grad(cube)(facula.tensor([1.0, 2.0])).tolist() == [3, 12]
+
+
+def test_inference_tensors_count_no_writes():
+    with facula.inference_mode():
+        y = facula.ones(3)
+    for tensor in (y, y[0], y.detach()):
+        assert tensor.is_inference()
+        with pytest.raises(RuntimeError, match="Inference tensors do not track version counter"):
+            _ = tensor._version
+    assert not y.clone().is_inference() and y.clone()._version == 0
+
+
+def test_a_view_of_a_normal_tensor_stays_one_in_inference_mode(x):
+    with facula.inference_mode():
+        assert not x[0:].is_inference() and not x.detach().is_inference()
+        assert x.clone().is_inference()
+
+
 def test_packages_can_make_modes_of_their_own():
     from facula.utils._contextlib import _DecoratorContextManager
 

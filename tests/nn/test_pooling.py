@@ -288,3 +288,19 @@ def test_windows_far_larger_than_the_input_cost_no_more_than_it():
     assert y.tolist() == [[1.0] * 5]
     y.sum().backward()
     assert F.max_pool1d(x, 2**30, stride=1, padding=2**29).tolist() == [[1.0] * 5]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_an_average_of_everything_tells_of_its_format(n):
+    call = getattr(F, f"adaptive_avg_pool{n}d")
+    last = facula.channels_last if n == 2 else facula.channels_last_3d
+    x = facula.randn(2, 3, *[4] * n, requires_grad=True)
+    y = x.detach().to(memory_format=last).requires_grad_()
+    assert call(x, 1).stride() == (3, *[1] * (n + 1))
+    pooled = call(y, 1)
+    assert pooled.stride() == (3, 1, *[3] * n)
+    facula.testing.assert_close(pooled, call(x, 1), check_stride=False)
+    (pooled * pooled).sum().backward()
+    (call(x, 1) ** 2).sum().backward()
+    facula.testing.assert_close(x.grad, y.grad, check_stride=False)
+    assert call(y[0], 1).stride() == (1,) * (n + 1)

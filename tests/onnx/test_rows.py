@@ -197,6 +197,10 @@ PROGRAMS = {
     "normalize": (lambda x: F.normalize(x, dim=1), (X,)),
     "cosine_similarity": (F.cosine_similarity, (X, Y)),
     "cumsum": (lambda x, n: (x.cumsum(1), n.cumsum(-1)), (X, N)),
+    "cumprod": (
+        lambda x, n: (x.cumprod(1), n.cumprod(-1), x.cumprod(0), x[0, 0, 0].cumprod(0)),
+        (X, N),
+    ),
     "topk": (lambda x: x.topk(2, 1), (X,)),
     "sort": (lambda x: (*x.sort(1), x.argsort(-1, descending=True)), (X,)),
     "full": (lambda x: (facula.full(x.shape[:1], 2), x.new_ones(x.shape[0], 1)), (X,)),

@@ -96,3 +96,12 @@ def test_a_tensor_becomes_an_object_of_a_subclass_over_the_same_memory():
 
 def test_nothing_is_a_tensor_but_a_tensor():
     assert [facula.is_tensor(x) for x in (facula.ones(1), None, 3, "a")] == [True] + [False] * 3
+
+
+def test_the_result_of_half_and_a_complex_number_would_be_complex32():
+    half = facula.ones(2, dtype=facula.float16)
+    for number in (1j, facula.tensor(1j)):
+        assert facula.result_type(half, number) == facula.complex32
+        assert facula.result_type(number, half) == facula.complex32
+    assert facula.result_type(half, facula.tensor([1j])) == facula.complex64
+    assert facula.result_type(half.bfloat16(), 1j) == facula.complex64

@@ -293,6 +293,17 @@ def test_what_is_no_file_is_refused():
         facula.load("/no/such/file.pt")
 
 
+# PyTorch raises RuntimeError; programs in Python expect what open() raises.
+def test_a_place_that_holds_no_file_is_refused(tmp_path):
+    for kind in (FileNotFoundError, RuntimeError):
+        with pytest.raises(kind, match=r"Parent directory .*missing does not exist"):
+            facula.save(1, tmp_path / "missing" / "x.pt")
+    for kind in (IsADirectoryError, RuntimeError):
+        with pytest.raises(kind, match="save: this is a folder"):
+            facula.save(1, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_several_checkpoints_in_one_stream():
     file = io.BytesIO()
     for value in (facula.ones(1), facula.ones(2)):

@@ -64,7 +64,14 @@ Tensor adaptive_avg_pool(const Tensor& x, int n, const Dims& output_size) {
     is_whole = is_whole && plan->axis(i).out == 1;
     dims.push_back(i - n);
   }
-  if (is_whole) return mean(x, dims, /*keepdim=*/true);
+  if (is_whole) {
+    Tensor y = mean(x, dims, /*keepdim=*/true);
+    // The pixel has no neighbours, but its strides tell layers behind it of the format.
+    MemoryFormat format = pooled_format(x, n);
+    if (n > 1 && format != MemoryFormat::Contiguous)
+      set_geometry(y, y.sizes(), channels_last_strides(y.sizes()), 0);
+    return y;
+  }
   check_kernel(*plan, x, is_floating(x.dtype()));
   return run_mean(plan, x);
 }

@@ -123,6 +123,15 @@ void check_channels(const char* op, const Tensor& x, const Tensor& w, const Tens
         w.sizes(), ".");
 }
 
+// Whether volumes keep their channels last. PyTorch leaves that to the library which it asks: one
+// that does is there for these dtypes, and of float32 gets what is not small.
+bool keeps_volumes(const Tensor& x, const Tensor& w, int64_t groups) {
+  DType part = to_real_dtype(x.dtype());
+  if (!x.is_cpu() || part == DType::BFloat16) return x.is_cpu();
+  return part == DType::Float32 && (x.size(0) > 1 || groups > 1 || x.numel() / x.size(-1) > 20480 ||
+                                    (w.size(-1) > 3 && w.size(-2) > 3));
+}
+
 Convolution prepare(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
                     const ConvOptions& options) {
   check(w.dim() >= 3, op, ": expected a weight of at least 3 dimensions, got ", w, ".");
@@ -143,8 +152,9 @@ Convolution prepare(const char* op, const Tensor& x, const Tensor& w, const Tens
 
   Convolution c;
   c.n_spatial = n_spatial;
-  c.format = n_spatial == 2 ? format_of(x) : MemoryFormat::Contiguous;
-  if (n_spatial == 2 && c.format == MemoryFormat::Contiguous) c.format = format_of(w);
+  bool keeps_format = n_spatial == 2 || (n_spatial == 3 && keeps_volumes(x, w, options.groups));
+  c.format = keeps_format ? format_of(x) : MemoryFormat::Contiguous;
+  if (keeps_format && c.format == MemoryFormat::Contiguous) c.format = format_of(w);
   ConvShape& s = c.shape;
   s.n_batch = x.size(0);
   s.groups = options.groups;
@@ -274,7 +284,12 @@ Tensor value_of(const Convolution& c, Role role, Form form, Tensor bias, bool ke
       }
     });
   }
-  return contiguous(to_dtype(result, dtype), c.format);
+  result = contiguous(to_dtype(result, dtype), c.format);
+  // Of single channels or pixels, too, which lie as in both formats. PyTorch puts complex numbers
+  // together from their parts, and so loses these.
+  if (c.format != MemoryFormat::Contiguous && !is_complex(dtype))
+    set_geometry(result, sizes, channels_last_strides(sizes), result.offset());
+  return result;
 }
 
 // The tensor in this role, made of the two others. See Note [One form, three results].

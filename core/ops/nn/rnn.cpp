@@ -23,8 +23,9 @@ struct RnnOptions {
 };
 
 void check_kind(const char* op, const Tensor& input, const TensorList& others) {
-  check_not_implemented(is_floating(input.dtype()), op, ": expected a floating-point input, got ",
-                        input, ". Convert it with input.float().");
+  check_not_implemented(is_differentiable(input.dtype()), op,
+                        ": expected a floating-point or complex input, got ", input,
+                        ". Convert it with input.float().");
   for (const Tensor& x : others) {
     if (!x.defined()) continue;
     check_same_device(op, {input, x});

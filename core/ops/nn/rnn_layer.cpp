@@ -379,7 +379,7 @@ TensorList run_stack(const RnnLayer& layer, int64_t n_layers, const TensorList& 
 
 TensorList run_layer(const RnnLayer& layer, const TensorList& inputs) {
   if (has_stacks(inputs[0])) return run_stack(layer, 1, inputs);
-  if (!inputs[0].is_cpu()) return compose_layer(layer, inputs);
+  if (!inputs[0].is_cpu() || is_complex(inputs[0].dtype())) return compose_layer(layer, inputs);
   TensorList tape;
   bool is_float = inputs[0].dtype() == DType::Float32;
   TensorList outputs =

@@ -2,6 +2,7 @@
 
 #include "autograd/node_name.h"
 #include "base/number.h"
+#include "base/warning.h"
 #include "cpu/pointwise/loop_tables.h"
 #include "cpu/run.h"
 #include "cuda/cuda.h"
@@ -78,6 +79,10 @@ Tensor apply_ternary(const char* name, TernaryOp op, const Tensor& x, const Tens
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, const Into& into) {
   check(condition.dtype() == DType::Bool || condition.dtype() == DType::UInt8,
         "where: expected a bool condition, got ", condition, ".");
+  if (condition.dtype() == DType::UInt8)
+    warn_user(
+        "where received a uint8 condition tensor. This behavior is deprecated in PyTorch. Use a "
+        "boolean condition instead.");
   Tensor mask = cast_to(condition, DType::Bool);
   DType dtype = result_type({a, b});
   for (const Tensor& x : {a, b})

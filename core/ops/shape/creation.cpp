@@ -107,8 +107,13 @@ math::EvenlySpaced<T> evenly_spaced(Scalar start, Scalar end, int64_t steps) {
   using W = typename Numbers::W;
   W first = start.to<T>(), last = end.to<T>();
   W step = -0.0;  // which added to one number alone leaves it as it is, its sign included
-  if (steps > 1)
-    step = Numbers::rounded(Numbers::rounded(last - first) / W(static_cast<double>(steps - 1)));
+  if (steps > 1) {
+    auto n = static_cast<double>(steps - 1);
+    if constexpr (is_complex_v<T>)
+      step = (last - first) / static_cast<typename W::value_type>(n);
+    else
+      step = Numbers::rounded(Numbers::rounded(last - first) / W(n));
+  }
   return {first, last, step, steps == 1 ? 1 : steps / 2, steps};
 }
 

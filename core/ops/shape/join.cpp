@@ -281,16 +281,20 @@ Tensor roll(const Tensor& x, const Dims& shifts, const Dims& dims) {
     return reshape(roll(reshape(x, {-1}), shifts, {0}), x.sizes());
   check(shifts.size() == dims.size(), "roll: expected a shift for each dimension, got ", shifts,
         " and ", dims, ".");
-  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  // As in PyTorch, a dimension by which nothing moves ends the memory format.
+  MemoryFormat format = format_of(x);
+  Dims by_dim(x.dim(), 0);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    check_index(x.dim() > 0, "roll: dim ", dims[i],
+                " was given, but the tensor has no dimensions.");
+    int64_t dim = wrap_dim("roll", dims[i], x.dim()), size = x.size(dim);
+    if (size == 0) continue;
+    if (shifts[i] % size == 0) format = MemoryFormat::Contiguous;
+    by_dim[dim] = (by_dim[dim] + shifts[i] % size + size) % size;
+  }
+  Tensor y = empty(x.sizes(), x.dtype(), x.device(), format);
   {
     NoGradGuard guard;
-    Dims by_dim(x.dim(), 0);
-    for (size_t i = 0; i < dims.size(); ++i) {
-      check_index(x.dim() > 0, "roll: dim ", dims[i],
-                  " was given, but the tensor has no dimensions.");
-      int64_t dim = wrap_dim("roll", dims[i], x.dim()), size = x.size(dim);
-      if (size) by_dim[dim] = (by_dim[dim] + shifts[i] % size + size) % size;
-    }
     copy_rolled(y, x, by_dim, 0);
   }
   Dims back = shifts;

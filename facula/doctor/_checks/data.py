@@ -266,8 +266,8 @@ class CopiedInEveryStep(Check):
             return
         place, step = self.here(), self.program.n_steps
         ref, version, last, n = self._copies.get(place, (lambda: None, 0, 0, 0))
-        if ref() is not x or version != x._version:
-            self._copies[place] = weakref.ref(x), x._version, step, 1
+        if ref() is not x or version != x._n_writes:
+            self._copies[place] = weakref.ref(x), x._n_writes, step, 1
         elif step > last:
             self._copies[place] = weakref.ref(x), version, step, n + 1
             if n + 1 == 20:

@@ -77,7 +77,7 @@ class NeverZeroed(Check):
 
     def step_begins(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
-        facts.version = sum(p._version for p in facts.samples)
+        facts.version = sum(p._n_writes for p in facts.samples)
         stale, facts.stale_place = facts.stale_place, None
         # Zeroed in between, after a backward that was meant for another optimiser.
         if stale is not None and facts.zero_place is None:
@@ -88,7 +88,7 @@ class NeverZeroed(Check):
     def step_ends(self, optimizer: Optimizer) -> None:
         facts = self.program.optimizers[optimizer]
         # A step that changes nothing is that of a wrapper which accumulates gradients.
-        if sum(p._version for p in facts.samples) == facts.version:
+        if sum(p._n_writes for p in facts.samples) == facts.version:
             return
         if facts.step_place is None:
             facts.step_place = self.here()
@@ -101,7 +101,7 @@ class _HandStep:
     def __init__(self, parameter: Tensor, grad: Tensor) -> None:
         self.stale_place: Place | None = None  # of a backward that found the same gradient
         self._parameter, self._grad = weakref.ref(parameter), weakref.ref(grad)
-        self._version = grad._version
+        self._version = grad._n_writes
 
     def is_still_there(self) -> bool:
         """Whether the gradient of the step is still that of the parameter, unchanged."""
@@ -110,7 +110,7 @@ class _HandStep:
             parameter is not None
             and grad is not None
             and parameter.grad is grad
-            and grad._version == self._version
+            and grad._n_writes == self._version
             and is_nonzero(grad)
         )
 
@@ -348,7 +348,7 @@ class NeverSteps(Check):
         if place is None or not isinstance(owner, Optimizer) or self.program.n_steps:
             return
         facts = self.program.facts_of(owner)
-        version = facts.samples[0]._version if facts.samples else 0
+        version = facts.samples[0]._n_writes if facts.samples else 0
         n, _, made, first = self._zeroed.get(id(owner), (0, place, facts.made, version))
         # A parameter that was written to is trained by other means.
         self._zeroed[id(owner)] = n + 1 if version == first else 0, place, made, version

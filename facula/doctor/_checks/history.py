@@ -223,7 +223,7 @@ class WriteThroughData(Check):
         now = node._sequence_nr()
         reads = self._reads.get(source, [])
         if len(reads) < 10:
-            reads.append((data, data._version, now, self.here()))
+            reads.append((data, data._n_writes, now, self.here()))
             self._reads[source] = reads
 
     def backward_begins(self, loss: Tensor, options: dict[str, Any]) -> None:
@@ -233,7 +233,7 @@ class WriteThroughData(Check):
             data.data_ptr(): (now, place)
             for of_source in reads
             for data, version, now, place in of_source
-            if data._version != version
+            if data._n_writes != version
         }
         if not written or loss.grad_fn is None:
             return

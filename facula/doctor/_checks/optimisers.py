@@ -65,7 +65,7 @@ class NotOptimised(Check):
             if not parameters or not model.training or of_model.n_trained < 9:
                 continue
             # Weights that were written to are trained by hand; those of a file may well stay.
-            is_touched = of_model.version != sum(p._version for p in parameters)
+            is_touched = of_model.version != sum(p._n_writes for p in parameters)
             if is_touched or self._restored.get(model):
                 continue
             if all(
@@ -138,7 +138,7 @@ class FrozenParameterMoves(Check):
             if grad is None:
                 continue
             # Gradients that the program writes itself are new ones in every step.
-            last, self._old[id(p)] = self._old.get(id(p)), (id(grad), grad._version)
+            last, self._old[id(p)] = self._old.get(id(p)), (id(grad), grad._n_writes)
             is_old = last == self._old[id(p)] or not is_nonzero(grad)
             if is_old and not bool((p == numbers).all()):
                 self.say("a parameter is frozen, but the step has changed it by an old gradient.")

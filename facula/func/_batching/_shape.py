@@ -139,8 +139,9 @@ def unsqueeze(batch: Batch, func: _Function, x: Tensor, dim: int) -> Any:
 
 
 @rule("squeeze")
-def squeeze(batch: Batch, func: _Function, x: Tensor, dim: Any = None) -> Any:
+def squeeze(batch: Batch, func: _Function, x: Tensor, *args: Any, **kwargs: Any) -> Any:
     n_dims = int(x.dim())
+    dim = sizes_in(args) if len(args) > 1 else args[0] if args else kwargs.get("dim")
     if n_dims == 0:
         return batch.wrap(batch.lower(x).clone()) if dim is None else batch.wrap(batch.lower(x))
     dims = [d + 1 for d in range(n_dims) if x.shape[d] == 1] if dim is None else shifted(

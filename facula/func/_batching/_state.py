@@ -35,8 +35,8 @@ for _name in _FORM.split():
 
 
 @rule("requires_grad.__get__", "is_leaf.__get__", "grad_fn.__get__", "_version.__get__",
-      "retains_grad.__get__", "output_nr.__get__", "grad.__get__", "_base.__get__",
-      "requires_grad.__set__", "record_stream")  # fmt: skip
+      "_n_writes.__get__", "retains_grad.__get__", "output_nr.__get__", "grad.__get__",
+      "_base.__get__", "requires_grad.__set__", "record_stream")  # fmt: skip
 def of_all(batch: Batch, func: _Function, x: Tensor, *args: Any) -> Any:
     return batch.wrap_all(func(batch.lower(x), *args))
 

@@ -160,7 +160,7 @@ class _Snapshot:
         tensors = [t for _, values in self.tables for t in values.values() if t is not None]
         once = {id(t): t for t in tensors} if with_values else {}  # tied tensors are copied once
         self.values = [
-            (t, type(t), t._version, t.data if is_lazy(t) else t.data.clone())
+            (t, type(t), t._n_writes, t.data if is_lazy(t) else t.data.clone())
             for t in once.values()
         ]
         self.extra = [
@@ -182,7 +182,7 @@ class _Snapshot:
                 tensor.__class__ = kind
             # An unchanged tensor is not written to: a copy would count as a change for graphs made
             # before, whose backward would then fail.
-            elif tensor._version != version:
+            elif tensor._n_writes != version:
                 tensor.copy_(value)
         for part, state in self.extra:
             part.set_extra_state(state)

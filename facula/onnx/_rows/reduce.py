@@ -184,6 +184,24 @@ def cumsum(g: Writer, x: Value, dim: int, dtype: Any = None) -> str:
     return g.op("CumSum", g.cast(x, g.result.dtype), g.constant(wrap(dim, x.rank)))
 
 
+@row("cumprod")
+def cumprod(g: Writer, x: Value, dim: int, dtype: Any = None) -> str:
+    # There is no operator in the opsets that runtimes know: each product joins its own row of a
+    # square, in which what comes later is 1.
+    dtype = g.result.dtype
+    if x.rank == 0:
+        return g.cast(x, dtype)
+    at, n = wrap(dim, x.rank), g.size(x, dim)
+    square = g.op("Trilu", g.op("Expand", g.constant(1), g.ints([n, n])), upper=0)
+    is_before = g.cast(square, facula.bool, facula.int64)
+    behind = list(range(2, 1 + x.rank - at))
+    if behind:
+        is_before = g.op("Unsqueeze", is_before, g.constant(behind))
+    rows = g.op("Unsqueeze", g.cast(x, dtype), g.constant([at]))
+    factors = g.op("Where", is_before, rows, g.constant(1, dtype))
+    return reduced(g, "ReduceProd", factors, [at + 1], False)
+
+
 @row("topk")
 def topk(
     g: Writer, x: Value, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True

@@ -581,3 +581,14 @@ def test_a_number_beyond_int64_is_not_written(number):
     with pytest.raises(ValueError, match=r"range of int64 .*Overflow when unpacking long long"):
         x[0] = number
     assert x.tolist() == [0, 0, 0]
+
+
+def test_masks_of_bytes_select_with_a_warning():
+    x, mask = facula.tensor([1.0, 2.0, 3.0]), facula.tensor([1, 0, 1], dtype=facula.uint8)
+    with pytest.warns(UserWarning, match=r"indexing with dtype torch.uint8 is now deprecated"):
+        assert x[mask].tolist() == [1, 3]
+    with pytest.warns(UserWarning, match=r"indexing with dtype torch.uint8 is now deprecated"):
+        x[mask] = facula.tensor([5.0, 6.0])
+    assert x.tolist() == [5, 2, 6]
+    with pytest.warns(UserWarning, match="where received a uint8 condition"):
+        assert facula.where(mask, x, -x).tolist() == [5, -2, 6]

@@ -645,3 +645,23 @@ def test_convolution_of_any_rank_is_that_of_its_own_function(n, transposed, has_
         strict=True,
     ):
         assert facula.equal(a, e)
+
+
+@pytest.mark.parametrize("call", [F.conv3d, F.conv_transpose3d])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_volumes_keep_their_channels_last(call, dtype):
+    x = facula.randn(2, 4, 5, 6, 7, dtype=getattr(facula, dtype))
+    w = facula.randn(4, 4, 3, 3, 3, dtype=x.dtype)
+    y = call(x, w)
+    for a, b in ((True, False), (False, True), (True, True)):
+        volume = x.to(memory_format=facula.channels_last_3d) if a else x
+        weight = w.to(memory_format=facula.channels_last_3d) if b else w
+        z = call(volume, weight)
+        assert z.is_contiguous(memory_format=facula.channels_last_3d)
+        assert facula.equal(y, z)
+
+
+def test_single_channels_and_pixels_tell_of_their_format():
+    x = facula.randn(2, 3, 4, 4).to(memory_format=facula.channels_last)
+    assert F.conv2d(x, facula.randn(1, 3, 2, 2)).stride() == (9, 1, 3, 1)
+    assert F.conv2d(x, facula.randn(5, 3, 4, 4)).stride() == (5, 1, 5, 5)

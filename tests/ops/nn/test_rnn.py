@@ -5,6 +5,7 @@ import pytest
 
 import facula
 from check_op import check_op
+from facula import nn
 
 pytestmark = pytest.mark.promise("N3")
 STEPS = {"tanh": np.tanh, "relu": lambda a: np.maximum(a, 0)}
@@ -48,3 +49,36 @@ def test_a_layer_repeats_the_step(name, batch_first, part):
     x_shape = (2, 5, 3) if batch_first else (5, 2, 3)
     shapes = [x_shape, (1, *SHAPES[1]), *SHAPES[2:]]
     check_op(layer, reference, shapes, dtypes=["float32", "float64"], low=-0.5, high=0.5)
+
+
+@pytest.mark.parametrize("layer", [nn.RNN, nn.LSTM, nn.GRU])
+def test_complex_layers_of_real_numbers_are_the_real_layers(layer):
+    real = layer(3, 4, num_layers=2, bidirectional=True, dtype=facula.float64)
+    twin = layer(3, 4, num_layers=2, bidirectional=True, dtype=facula.complex128)
+    twin.load_state_dict(real.state_dict())
+    x = facula.randn(5, 2, 3, dtype=facula.float64)
+    expected, found = real(x)[0], twin(x.to(facula.complex128))[0]
+    facula.testing.assert_close(found.real, expected)
+    assert found.imag.abs().max() == 0
+
+
+@pytest.mark.parametrize("layer", [nn.RNN, nn.LSTM, nn.GRU])
+def test_gradients_of_complex_layers_agree_with_differences(layer):
+    module = layer(2, 3, dtype=facula.complex128)
+    x = facula.randn(3, 2, 2, dtype=facula.complex128, requires_grad=True)
+    assert facula.autograd.gradcheck(lambda x: module(x)[0], (x,))
+
+
+def test_complex_cells_are_one_step_of_the_layers():
+    x = facula.randn(2, 3, dtype=facula.complex64)
+    for layer, cell in ((nn.RNN, nn.RNNCell), (nn.LSTM, nn.LSTMCell), (nn.GRU, nn.GRUCell)):
+        a, b = layer(3, 4, dtype=facula.complex64), cell(3, 4, dtype=facula.complex64)
+        b.load_state_dict({name.removesuffix("_l0"): p for name, p in a.state_dict().items()})
+        y = b(x)
+        facula.testing.assert_close(y[0] if isinstance(y, tuple) else y, a(x[None])[0][0])
+
+
+def test_complex_numbers_have_no_relu_in_a_layer():
+    module = nn.RNN(2, 3, nonlinearity="relu", dtype=facula.complex64)
+    with pytest.raises(NotImplementedError, match="relu: not implemented for complex64"):
+        module(facula.ones(1, 1, 2, dtype=facula.complex64))

@@ -1,5 +1,6 @@
 """Arithmetic, comparison and their broadcasting against NumPy."""
 
+import math
 import threading
 
 import numpy as np
@@ -85,6 +86,23 @@ def test_floor_division_and_remainder_follow_python(dtype, b):
     y = facula.full((7,), b, dtype=x.dtype)
     assert (x // y).tolist() == [v // b for v in values]
     assert (x % y).tolist() == [v % b for v in values]
+
+
+# PyTorch's page defines remainder as Python's operation and as what has the divisor's sign; its
+# kernels leave a zero with the sign of the dividend.
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 37])
+def test_a_remainder_of_zero_has_the_sign_of_the_divisor(dtype, n):
+    for a in (0.0, -0.0, 4.0, -4.0):
+        x = facula.full((n,), a, dtype=getattr(facula, dtype))
+        for b in (2.0, -2.0, float("inf"), -float("inf")):
+            expected = math.copysign(1, a % b)
+            for rest in (x % b, x % facula.full_like(x, b), a % facula.full_like(x, b)):
+                assert rest.tolist() == [a % b] * n
+                assert all(math.copysign(1, r) == expected for r in rest.tolist())
+            x_in_place = x.clone()
+            x_in_place %= b
+            assert math.copysign(1, x_in_place[0].item()) == expected
 
 
 @pytest.mark.parametrize("dtype", INTEGRAL)

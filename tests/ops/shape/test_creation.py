@@ -1,5 +1,6 @@
 """Tensors from numbers."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -157,3 +158,17 @@ def test_linspace_of_16_bits_rounds_product_and_sum(n):
     distance = np.where(is_first, places, places - (n - 1)).astype(np.float32)
     product = (np.float32(step) * distance).astype(np.float16)
     np.testing.assert_array_equal(found, np.where(is_first, first, last) + product)
+
+
+def test_an_infinite_part_of_a_complex_end_leaves_the_other_part_alone():
+    y = facula.linspace(0j, complex(math.inf, 1), 5)
+    assert y.imag.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert y.real[1] == math.inf
+    assert facula.linspace(0, complex(1, math.nan), 5).real.tolist() == [0, 0.25, 0.5, 0.75, 1]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_the_parts_of_a_complex_linspace_are_those_of_real_ones(dtype):
+    y = facula.linspace(2 + 1j, 5 - 3j, 7, dtype=getattr(facula, dtype))
+    assert facula.equal(y.real, facula.linspace(2, 5, 7, dtype=y.real.dtype))
+    assert facula.equal(y.imag, facula.linspace(1, -3, 7, dtype=y.real.dtype))

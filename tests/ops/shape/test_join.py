@@ -61,3 +61,17 @@ def test_lines_are_copied_backwards_and_in_steps(n, dtype):
         expected = np.zeros_like(a)
         expected[::step] = a[: expected[::step].size]
         assert (y.numpy() == expected).all()
+
+
+def test_what_is_rolled_keeps_its_memory_format():
+    x = facula.arange(96.0).view(2, 3, 4, 4)
+    y = x.to(memory_format=facula.channels_last)
+    for shifts, dims in ((1, 2), (-1, 1), ((1, 2), (2, 3)), ((1, -1), (2, 2))):
+        rolled = y.roll(shifts, dims)
+        assert rolled.is_contiguous(memory_format=facula.channels_last)
+        assert facula.equal(rolled, x.roll(shifts, dims))
+        assert x.roll(shifts, dims).is_contiguous()
+    # As in PyTorch, not where a dimension stays as it is, nor where all of them are one.
+    for arguments in ((4, 2), ((1, 0), (2, 3)), (1,)):
+        assert y.roll(*arguments).is_contiguous()
+        assert facula.equal(y.roll(*arguments), x.roll(*arguments))
