@@ -8,20 +8,6 @@ namespace {
 // Up to here our own loops take less time than the library takes to begin.
 constexpr int64_t kSmall = 8;
 
-template <class T>
-T conj_of(T x) {
-  if constexpr (is_complex_v<T>) return std::conj(x);
-  return x;
-}
-
-// The product without the checks for infinities that the standard asks of complex numbers.
-template <class T>
-T times(T x, T y) {
-  if constexpr (is_complex_v<T>)
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  return x * y;
-}
-
 // c -= a b by our own product, which is cut for the threads; a is m x k, b k x n.
 template <class T>
 void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,

@@ -1,6 +1,7 @@
 // QR, eigenvalues and singular values, least squares.
 #include "products/factor_tools.h"
 #include "products/matmul.h"
+#include "products/reflect.h"
 
 namespace facula::products {
 namespace {
@@ -16,18 +17,60 @@ bool all_finite(const T* a, int64_t n) {
   return sum == 0;
 }
 
-// Whether squares of the elements neither overflow nor vanish; the library would scale the others.
+// Whether all elements are finite, and their squares neither overflow nor vanish; the library would
+// scale the others.
 template <class T>
 bool is_moderate(const T* a, int64_t n) {
-  RealOf<T> largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, pivot_size(a[i]));
-  return largest > RealOf<T>(1e-12) && largest < RealOf<T>(1e12);
+  RealOf<T> squares = sum_of_squares(n, a);
+  return squares > RealOf<T>(1e-24) && squares < RealOf<T>(1e24);
 }
 
 // The real matrix `from` of `rows` rows in the corner of one with `ld` rows.
 template <class T>
 void copy_corner(int64_t rows, int64_t columns, const RealOf<T>* from, T* to, int64_t ld) {
   for (int64_t j = 0; j < columns; ++j) std::copy_n(from + j * rows, rows, to + j * ld);
+}
+
+// `to` (n, m) becomes the adjoint of the first m rows of the columns of `from`.
+template <class T>
+void put_adjoint(int64_t m, int64_t n, const T* from, int64_t ld, T* to) {
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) to[i * n + j] = conj_of(from[j * ld + i]);
+}
+
+// Up to here reflections are taken one by one: to join them first is more work.
+constexpr int64_t kOneByOne = 64;
+
+template <class T>
+int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_vectors) {
+  using R = RealOf<T>;
+  // Imaginary parts of the diagonal are not looked at, as by the library.
+  for (int64_t j = 0; j < n; ++j) {
+    a[j * n + j] = std::real(a[j * n + j]);
+    for (int64_t i = 0; i < j; ++i) {
+      T &below = a[i * n + j], &above = a[j * n + i];
+      if (is_upper) {
+        below = conj_of(above);
+      } else {
+        above = conj_of(below);
+      }
+    }
+  }
+  Scratch<T> tau(n);
+  Scratch<R> beside(n), vectors(with_vectors ? n * n : 0);
+  reflect_to_tridiagonal(n, a, values, beside.data(), tau.data());
+  int size = to_int(n), info = 0;
+  // As much as stedc wants.
+  Memory<R> work(1 + 4 * n + n * n);
+  Memory<int> int_work(3 + 5 * n);
+  lapack::stedc<R>(with_vectors ? 'I' : 'N', size, values, beside.data(), vectors.data(), size,
+                   work.data(), work.size, int_work.data(), int_work.size, &info);
+  if (info != 0 || !with_vectors) return info;
+  Scratch<T> turned(n * n);
+  copy_corner(n, n, vectors.data(), turned.data(), n);
+  reflect(n - 1, n, n - 1, a + 1, n, tau.data(), turned.data() + 1, n, false);
+  std::copy_n(turned.data(), n * n, a);
+  return 0;
 }
 
 // The parts of which the library makes eigh and svd, for a large matrix: those that follow the
@@ -68,6 +111,48 @@ int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
                      vectors.data() + begin * n, size, work.data(), work.size, &status);
   });
   std::copy_n(vectors.data(), n * n, a);
+  return 0;
+}
+
+// m >= n; without vectors `u` is null.
+template <class T>
+int32_t svd_small(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t u_columns) {
+  using R = RealOf<T>;
+  int size = to_int(n), info = 0;
+  int64_t n_vectors = u ? n * n : 0;
+  Scratch<R> above(n), left(n_vectors), right(n_vectors), work(3 * n * n + 4 * n);
+  Scratch<T> tau_left(n), tau_right(n);
+  Scratch<int> int_work(8 * n);
+  reflect_to_bidiagonal(m, n, a, s, above.data(), tau_left.data(), tau_right.data());
+  R* no_reals = nullptr;
+  int* no_ints = nullptr;
+  lapack::bdsdc<R>('U', u ? 'I' : 'N', size, s, above.data(), left.data(), size, right.data(), size,
+                   no_reals, no_ints, work.data(), int_work.data(), &info);
+  if (info != 0 || !u) return info;
+  std::fill_n(u, m * u_columns, T(0));
+  copy_corner(n, n, left.data(), u, m);
+  for (int64_t i = n; i < u_columns; ++i) u[i * m + i] = T(1);
+  reflect(m, u_columns, n, a, m, tau_left.data(), u, m, false);
+  // Rows are turned to columns, and so are the reflectors from the right.
+  Scratch<T> v(n * n), reflectors(n * n);
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < n; ++i) v.data()[j * n + i] = right.data()[i * n + j];
+  put_adjoint(n, n, a, m, reflectors.data());
+  reflect(n - 1, n, n - 1, reflectors.data() + 1, n, tau_right.data(), v.data() + 1, n, false);
+  put_adjoint(n, n, v.data(), n, vh);
+  return 0;
+}
+
+// m < n: the singular vectors of the adjoint, in turn.
+template <class T>
+int32_t svd_small_wide(int64_t m, int64_t n, const T* a, T* u, RealOf<T>* s, T* vh,
+                       int64_t v_rows) {
+  Scratch<T> turned(m * n), left(u ? n * v_rows : 0), right(u ? m * m : 0);
+  put_adjoint(m, n, a, m, turned.data());
+  int32_t info = svd_small(n, m, turned.data(), u ? left.data() : nullptr, s, right.data(), v_rows);
+  if (info != 0 || !u) return info;
+  put_adjoint(m, m, right.data(), m, u);
+  put_adjoint(n, v_rows, left.data(), n, vh);
   return 0;
 }
 
@@ -189,6 +274,7 @@ class ReflectorBlock {
 template <class T>
 void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
   int64_t k = std::min(m, n);
+  if (k <= kOneByOne) return reflect_to_triangle(m, n, a, m, tau);
   int info = 0, rows = to_int(m);
   if (!is_cut<T>(k))
     return lapack::geqrf<T>(rows, to_int(n), a, rows, tau, memory.data(), memory.size, &info);
@@ -196,8 +282,7 @@ void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
   for (int64_t j = 0; j < k; j += kReflectors) {
     int64_t width = std::min(kReflectors, k - j), rest = n - j - width;
     T* corner = a + j * m + j;
-    lapack::geqrf<T>(to_int(m - j), to_int(width), corner, rows, tau + j, memory.data(),
-                     memory.size, &info);
+    reflect_to_triangle(m - j, width, corner, m, tau + j);
     if (rest == 0) continue;
     block.take(m - j, width, corner, m, tau + j);
     block.apply(true, rest, corner + width * m, m);
@@ -206,6 +291,7 @@ void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
 
 template <class T>
 void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<T>& memory) {
+  if (k <= kOneByOne) return reflectors_to_columns(m, n, k, a, m, tau);
   int info = 0, rows = to_int(m);
   if (!is_cut<T>(k))
     return lapack::orgqr<T>(rows, to_int(n), to_int(k), a, rows, tau, memory.data(), memory.size,
@@ -226,9 +312,7 @@ void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<
       block.take(m - j, width, corner, m, tau + j);
       block.apply(false, n - right, corner + width * m, m);
     }
-    int count = to_int(width);
-    lapack::orgqr<T>(to_int(m - j), count, count, corner, rows, tau + j, memory.data(), memory.size,
-                     &info);
+    reflectors_to_columns(m - j, width, width, corner, m, tau + j);
     clear(0, j, j, right);
   }
 }
@@ -309,12 +393,14 @@ void eigh(int64_t n_batch, int64_t n, T* a, RealOf<T>* values, int32_t* info, bo
     Memory<int> iwork(asked_ints);
     for (int64_t i = begin; i < end; ++i) {
       T* matrix = a + i * n * n;
-      info[i] = -1;
-      if (!all_finite(matrix, n * n)) continue;
-      if (with_vectors && n > 2 * kPanel && is_moderate(matrix, n * n)) {
-        info[i] = eigh_large(n, matrix, values + i * n, is_upper);
+      bool is_large = with_vectors && n > 2 * kPanel;
+      if ((is_large || n <= kOneByOne) && is_moderate(matrix, n * n)) {
+        info[i] = is_large ? eigh_large(n, matrix, values + i * n, is_upper)
+                           : eigh_small(n, matrix, values + i * n, is_upper, with_vectors);
         continue;
       }
+      info[i] = -1;
+      if (!all_finite(matrix, n * n)) continue;
       decompose(matrix, values + i * n, work.data(), work.size, rwork.data(), rwork.size,
                 iwork.data(), iwork.size, info + i);
     }
@@ -404,17 +490,22 @@ void svd(int64_t n_batch, int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh,
     Memory<int> iwork(8 * k);
     for (int64_t i = begin; i < end; ++i) {
       T* matrix = a + i * m * n;
-      info[i] = -1;
-      if (!all_finite(matrix, m * n)) continue;
-      // The library does better with much longer ones: it makes them square first.
-      if (u && k > 2 * kPanel && most <= 2 * k && is_moderate(matrix, m * n)) {
-        info[i] = svd_large(m, n, matrix, u + i * m * u_columns, s + i * k, vh + i * v_rows * n,
-                            u_columns, v_rows);
+      T *left = u ? u + i * m * u_columns : nullptr, *right = u ? vh + i * v_rows * n : nullptr;
+      // The library does better with much longer ones: it makes them square first. Where it does so
+      // to small ones, it is left to: the vectors of no singular value are then PyTorch's.
+      bool is_large = u && k > 2 * kPanel && most <= 2 * k;
+      bool is_small = k <= kOneByOne && (most == k || most < 11 * k / 6);
+      if ((is_large || is_small) && is_moderate(matrix, m * n)) {
+        R* values = s + i * k;
+        info[i] = is_large ? svd_large(m, n, matrix, left, values, right, u_columns, v_rows)
+                  : m >= n ? svd_small(m, n, matrix, left, values, right, u_columns)
+                           : svd_small_wide(m, n, matrix, left, values, right, v_rows);
         continue;
       }
-      decompose(matrix, s + i * k, u ? u + i * m * u_columns : work.data(),
-                u ? vh + i * v_rows * n : work.data(), work.data(), work.size, rwork.data(),
-                iwork.data(), info + i);
+      info[i] = -1;
+      if (!all_finite(matrix, m * n)) continue;
+      decompose(matrix, s + i * k, u ? left : work.data(), u ? right : work.data(), work.data(),
+                work.size, rwork.data(), iwork.data(), info + i);
     }
   });
 }
@@ -466,13 +557,13 @@ void least_squares(int64_t n_batch, int64_t m, int64_t n, int64_t n_rhs, T* a, T
     Memory<R> rwork(n_real);
     Memory<int> iwork(n_ints);
     for (int64_t i = begin; i < end; ++i) {
+      T *matrix = a + i * m * n, *x = b + i * most * n_rhs;
       int found = 0;
       info[i] = -1;
-      if (!all_finite(a + i * m * n, m * n) || !all_finite(b + i * most * n_rhs, most * n_rhs))
-        continue;
+      if (!all_finite(matrix, m * n) || !all_finite(x, most * n_rhs)) continue;
       std::fill(iwork.data(), iwork.data() + n_ints, 0);  // gelsy: no column must come first
-      solve(a + i * m * n, b + i * most * n_rhs, s ? s + i * k : nullptr, &found, work.data(),
-            work.size, rwork.data(), iwork.data(), info + i);
+      solve(matrix, x, s ? s + i * k : nullptr, &found, work.data(), work.size, rwork.data(),
+            iwork.data(), info + i);
       if (rank) rank[i] = found;
     }
   });
