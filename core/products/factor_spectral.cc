@@ -317,6 +317,37 @@ void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<
   }
 }
 
+// Least squares for a matrix that has full rank beyond doubt: by the Frobenius norms of R and its
+// inverse, which bound the ratio of singular values that gelsy compares with rcond after it has
+// chosen pivots. For others it says no and leaves `b` alone.
+template <class T>
+bool solved_by_qr(int64_t m, int64_t n, int64_t n_rhs, const T* a, T* b, RealOf<T> rcond,
+                  const Memory<T>& memory) {
+  using R = RealOf<T>;
+  if (m < n || !is_moderate(a, m * n) || !is_moderate(b, m * n_rhs)) return false;
+  Scratch<T> factors(m * n), tau(n), inverse(n * n);
+  std::copy_n(a, m * n, factors.data());
+  qr_one(m, n, factors.data(), tau.data(), memory);
+  int rows = to_int(m), columns = to_int(n), count = to_int(n_rhs), info = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    T* column = inverse.data() + j * n;
+    std::fill(std::copy_n(factors.data() + j * m, j + 1, column), column + n, T(0));
+  }
+  R squares = sum_of_squares(n * n, inverse.data());
+  lapack::trtri<T>('U', 'N', columns, inverse.data(), columns, &info);
+  if (info != 0) return false;
+  R bound = std::sqrt(squares) * std::sqrt(sum_of_squares(n * n, inverse.data()));
+  if (!(bound * rcond < R(0.5))) return false;
+  if (n_rhs <= kFewVectors) {
+    reflect(m, n_rhs, n, factors.data(), m, tau.data(), b, m, true);
+  } else {
+    lapack::ormqr<T>('L', is_complex_v<T> ? 'C' : 'T', rows, count, columns, factors.data(), rows,
+                     tau.data(), b, rows, memory.data(), memory.size, &info);
+  }
+  lapack::trsm<T>('L', 'U', 'N', 'N', columns, count, T(1), factors.data(), rows, b, rows);
+  return true;
+}
+
 }  // namespace
 
 template <class T>
@@ -559,6 +590,11 @@ void least_squares(int64_t n_batch, int64_t m, int64_t n, int64_t n_rhs, T* a, T
     for (int64_t i = begin; i < end; ++i) {
       T *matrix = a + i * m * n, *x = b + i * most * n_rhs;
       int found = 0;
+      if (way == LeastSquares::Gelsy && solved_by_qr(m, n, n_rhs, matrix, x, rcond, work)) {
+        rank[i] = n;
+        info[i] = 0;
+        continue;
+      }
       info[i] = -1;
       if (!all_finite(matrix, m * n) || !all_finite(x, most * n_rhs)) continue;
       std::fill(iwork.data(), iwork.data() + n_ints, 0);  // gelsy: no column must come first
