@@ -175,6 +175,13 @@ void triangular_solve_one(int64_t m, int64_t n, const T* a, T* b, Triangle form)
   int rows = to_int(m), size = to_int(form.is_left ? m : n);
   char side = form.is_left ? 'L' : 'R', which = form.is_upper ? 'U' : 'L';
   char diagonal = form.is_unit ? 'U' : 'N';
+  // One side after the other: the library packs all of A for several. A transpose is read by its
+  // slower loops, which two sides do not make up for.
+  if (form.is_left && n <= (form.op == 'N' ? 2 : 1) && m >= kPanel) {
+    for (int64_t j = 0; j < n; ++j)
+      lapack::trsv<T>(which, form.op, diagonal, size, a, size, b + j * m, 1);
+    return;
+  }
   parallel_for(form.is_left ? n : m, kColumns, [&](int64_t begin, int64_t end) {
     int count = to_int(end - begin);
     if (form.is_left) {
