@@ -41,10 +41,10 @@ void put_adjoint(int64_t m, int64_t n, const T* from, int64_t ld, T* to) {
 // Up to here reflections are taken one by one: to join them first is more work.
 constexpr int64_t kOneByOne = 64;
 
+// The triangle that is not given becomes the adjoint of the other. Imaginary parts of the diagonal
+// are not looked at, as by the library.
 template <class T>
-int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_vectors) {
-  using R = RealOf<T>;
-  // Imaginary parts of the diagonal are not looked at, as by the library.
+void mirror(int64_t n, T* a, bool is_upper) {
   for (int64_t j = 0; j < n; ++j) {
     a[j * n + j] = std::real(a[j * n + j]);
     for (int64_t i = 0; i < j; ++i) {
@@ -56,6 +56,12 @@ int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_
       }
     }
   }
+}
+
+template <class T>
+int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_vectors) {
+  using R = RealOf<T>;
+  mirror(n, a, is_upper);
   Scratch<T> tau(n);
   Scratch<R> beside(n), vectors(with_vectors ? n * n : 0);
   reflect_to_tridiagonal(n, a, values, beside.data(), tau.data());
@@ -73,6 +79,106 @@ int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_
   return 0;
 }
 
+// Reflectors of a large matrix that are applied at once, by our own products, which are cut for the
+// threads. Those of complex numbers gain nothing by it.
+constexpr int64_t kReflectors = 32;
+template <class T>
+bool is_cut(int64_t n_reflectors) {
+  return !is_complex_v<T> && n_reflectors > 2 * kReflectors;
+}
+
+// The product I - V T V^T of some real reflectors.
+template <class T>
+class ReflectorBlock {
+ public:
+  explicit ReflectorBlock(int64_t m) : v_(m * kReflectors), t_(kReflectors * kReflectors) {}
+
+  // Those below the diagonal of the columns of a (m, width), or of its rows: a (width, m).
+  void take(int64_t m, int64_t width, const T* a, int64_t lda, const T* tau, bool is_rows = false) {
+    m_ = m, width_ = width;
+    for (int64_t i = 0; i < m && is_rows; ++i)
+      for (int64_t j = 0; j < width; ++j) v_.data()[j * m + i] = a[i * lda + j];
+    for (int64_t j = 0; j < width; ++j) {
+      T* to = v_.data() + j * m;
+      if (!is_rows) std::copy(a + j * lda + j + 1, a + j * lda + m, to + j + 1);
+      std::fill(to, to + j, T(0));
+      to[j] = T(1);
+    }
+    std::fill(t_.data(), t_.data() + width * width, T(0));
+    int rows = to_int(m), count = to_int(width);
+    lapack::larft<T>('F', 'C', rows, count, v_.data(), rows, tau, t_.data(), count);
+  }
+
+  // c (m, n) becomes the product with it, or with its transpose. The matrices that are multiplied
+  // are the transposed ones: those are row-major.
+  void apply(bool is_transposed, int64_t n, T* c, int64_t ldc) const {
+    Scratch<T> sums(n * width_), turned(n * width_);
+    Gemm<T> sum;
+    sum.m = n, sum.n = width_, sum.k = m_;
+    sum.a = c, sum.lda = ldc;
+    sum.b = v_.data(), sum.ldb = m_, sum.trans_b = Trans::Yes;
+    sum.c = sums.data(), sum.ldc = width_;
+    gemm(sum);
+    Gemm<T> turn;
+    turn.m = n, turn.n = turn.k = width_;
+    turn.a = sums.data(), turn.lda = width_;
+    turn.b = t_.data(), turn.ldb = width_, turn.trans_b = is_transposed ? Trans::Yes : Trans::No;
+    turn.c = turned.data(), turn.ldc = width_;
+    gemm(turn);
+    Gemm<T> change;
+    change.m = n, change.n = m_, change.k = width_;
+    change.a = turned.data(), change.lda = width_;
+    change.b = v_.data(), change.ldb = m_;
+    change.c = c, change.ldc = ldc;
+    change.alpha = -1, change.beta = 1;
+    gemm(change);
+  }
+
+  // c (n, m) becomes its product with the transpose.
+  void apply_right(int64_t n, T* c, int64_t ldc) const {
+    Scratch<T> sums(n * width_), turned(n * width_);
+    Gemm<T> sum;
+    sum.m = width_, sum.n = n, sum.k = m_;
+    sum.a = v_.data(), sum.lda = m_;
+    sum.b = c, sum.ldb = ldc;
+    sum.c = sums.data(), sum.ldc = n;
+    gemm(sum);
+    Gemm<T> turn;
+    turn.m = turn.k = width_, turn.n = n;
+    turn.a = t_.data(), turn.lda = width_, turn.trans_a = Trans::Yes;
+    turn.b = sums.data(), turn.ldb = n;
+    turn.c = turned.data(), turn.ldc = n;
+    gemm(turn);
+    Gemm<T> change;
+    change.m = m_, change.n = n, change.k = width_;
+    change.a = v_.data(), change.lda = m_, change.trans_a = Trans::Yes;
+    change.b = turned.data(), change.ldb = n;
+    change.c = c, change.ldc = ldc;
+    change.alpha = -1, change.beta = 1;
+    gemm(change);
+  }
+
+ private:
+  Scratch<T> v_, t_;
+  int64_t m_ = 0, width_ = 0;
+};
+
+// c (m, n) becomes Q C for the product Q of the k reflectors in the columns of `a`; or c (n, m),
+// for those in the rows, C Q^T.
+template <class T>
+void reflect_by_blocks(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* tau, T* c,
+                       int64_t ldc, bool is_right) {
+  ReflectorBlock<T> block(m);
+  for (int64_t j = (k - 1) / kReflectors * kReflectors; j >= 0; j -= kReflectors) {
+    block.take(m - j, std::min(kReflectors, k - j), a + j * lda + j, lda, tau + j, is_right);
+    if (is_right) {
+      block.apply_right(n, c + j * ldc, ldc);
+    } else {
+      block.apply(false, n, c + j, ldc);
+    }
+  }
+}
+
 // The parts of which the library makes eigh and svd, for a large matrix: those that follow the
 // solution of the tridiagonal or bidiagonal problem, a third of the work, go to all threads.
 constexpr int64_t kRotated = 2 * kColumns;
@@ -82,16 +188,15 @@ template <class T>
 int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
   using R = RealOf<T>;
   int size = to_int(n), info = 0, asked_ints = 0;
-  char which = is_upper ? 'U' : 'L';
+  if (is_upper) mirror(n, a, true);
   Memory<R> off_diagonal(n), rotated(n * n);
   Memory<T> tau(n), vectors(n * n);
   T asked = 0;
   R asked_real = 0;
-  lapack::hetrd<T>(which, size, a, size, values, off_diagonal.data(), tau.data(), &asked, -1,
-                   &info);
+  lapack::hetrd<T>('L', size, a, size, values, off_diagonal.data(), tau.data(), &asked, -1, &info);
   {
     Memory<T> work(length(asked));
-    lapack::hetrd<T>(which, size, a, size, values, off_diagonal.data(), tau.data(), work.data(),
+    lapack::hetrd<T>('L', size, a, size, values, off_diagonal.data(), tau.data(), work.data(),
                      work.size, &info);
   }
   lapack::stedc<R>('I', size, values, off_diagonal.data(), rotated.data(), size, &asked_real, -1,
@@ -102,12 +207,17 @@ int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
                    real_work.size, int_work.data(), int_work.size, &info);
   if (info != 0) return info;
   copy_corner(n, n, rotated.data(), vectors.data(), n);
-  lapack::ormtr<T>('L', which, 'N', size, to_int(kRotated), a, size, tau.data(), vectors.data(),
-                   size, &asked, -1, &info);
+  if constexpr (!is_complex_v<T>) {
+    reflect_by_blocks(n - 1, n, n - 1, a + 1, n, tau.data(), vectors.data() + 1, n, false);
+    std::copy_n(vectors.data(), n * n, a);
+    return 0;
+  }
+  lapack::ormtr<T>('L', 'L', 'N', size, to_int(kRotated), a, size, tau.data(), vectors.data(), size,
+                   &asked, -1, &info);
   parallel_for(n, kRotated, [&](int64_t begin, int64_t end) {
     Memory<T> work(length(asked));
     int status = 0;
-    lapack::ormtr<T>('L', which, 'N', size, to_int(end - begin), a, size, tau.data(),
+    lapack::ormtr<T>('L', 'L', 'N', size, to_int(end - begin), a, size, tau.data(),
                      vectors.data() + begin * n, size, work.data(), work.size, &status);
   });
   std::copy_n(vectors.data(), n * n, a);
@@ -185,6 +295,15 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
   copy_corner(k, k, right.data(), vh, v_rows);
   for (int64_t i = k; i < u_columns; ++i) u[i * m + i] = T(1);
   for (int64_t i = k; i < v_rows; ++i) vh[i * v_rows + i] = T(1);
+  if constexpr (!is_complex_v<T>) {
+    // Those of the longer side begin at the diagonal, the others beside it.
+    int64_t below = m < n, beside = m >= n;
+    reflect_by_blocks(m - below, u_columns, k - below, a + below, m, tau_q.data(), u + below, m,
+                      false);
+    reflect_by_blocks(n - beside, v_rows, k - beside, a + beside * m, m, tau_p.data(),
+                      vh + beside * v_rows, v_rows, true);
+    return 0;
+  }
   // Columns of u, then rows of vh: all are rotated by themselves.
   int64_t n_left = ceil_div(u_columns, kRotated), n_right = ceil_div(v_rows, kRotated);
   char turned = is_complex_v<T> ? 'C' : 'T';
@@ -212,64 +331,6 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
   });
   return 0;
 }
-
-// Reflectors of a large matrix that are applied at once, by our own products, which are cut for the
-// threads. Those of complex numbers gain nothing by it.
-constexpr int64_t kReflectors = 32;
-template <class T>
-bool is_cut(int64_t n_reflectors) {
-  return !is_complex_v<T> && n_reflectors > 2 * kReflectors;
-}
-
-// The product I - V T V^T of some real reflectors.
-template <class T>
-class ReflectorBlock {
- public:
-  explicit ReflectorBlock(int64_t m) : v_(m * kReflectors), t_(kReflectors * kReflectors) {}
-
-  // Those below the diagonal of the columns of a (m, width).
-  void take(int64_t m, int64_t width, const T* a, int64_t lda, const T* tau) {
-    m_ = m, width_ = width;
-    for (int64_t j = 0; j < width; ++j) {
-      T* to = v_.data() + j * m;
-      std::fill(to, to + j, T(0));
-      to[j] = T(1);
-      std::copy(a + j * lda + j + 1, a + j * lda + m, to + j + 1);
-    }
-    std::fill(t_.data(), t_.data() + width * width, T(0));
-    int rows = to_int(m), count = to_int(width);
-    lapack::larft<T>('F', 'C', rows, count, v_.data(), rows, tau, t_.data(), count);
-  }
-
-  // c (m, n) becomes the product with it, or with its transpose. The matrices that are multiplied
-  // are the transposed ones: those are row-major.
-  void apply(bool is_transposed, int64_t n, T* c, int64_t ldc) const {
-    Scratch<T> sums(n * width_), turned(n * width_);
-    Gemm<T> sum;
-    sum.m = n, sum.n = width_, sum.k = m_;
-    sum.a = c, sum.lda = ldc;
-    sum.b = v_.data(), sum.ldb = m_, sum.trans_b = Trans::Yes;
-    sum.c = sums.data(), sum.ldc = width_;
-    gemm(sum);
-    Gemm<T> turn;
-    turn.m = n, turn.n = turn.k = width_;
-    turn.a = sums.data(), turn.lda = width_;
-    turn.b = t_.data(), turn.ldb = width_, turn.trans_b = is_transposed ? Trans::Yes : Trans::No;
-    turn.c = turned.data(), turn.ldc = width_;
-    gemm(turn);
-    Gemm<T> change;
-    change.m = n, change.n = m_, change.k = width_;
-    change.a = turned.data(), change.lda = width_;
-    change.b = v_.data(), change.ldb = m_;
-    change.c = c, change.ldc = ldc;
-    change.alpha = -1, change.beta = 1;
-    gemm(change);
-  }
-
- private:
-  Scratch<T> v_, t_;
-  int64_t m_ = 0, width_ = 0;
-};
 
 template <class T>
 void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
