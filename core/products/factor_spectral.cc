@@ -80,24 +80,25 @@ int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_
 }
 
 // Reflectors of a large matrix that are applied at once, by our own products, which are cut for the
-// threads. Those of complex numbers gain nothing by it.
+// threads.
 constexpr int64_t kReflectors = 32;
-template <class T>
-bool is_cut(int64_t n_reflectors) {
-  return !is_complex_v<T> && n_reflectors > 2 * kReflectors;
-}
 
-// The product I - V T V^T of some real reflectors.
+// The product I - V T V^H of some reflectors.
 template <class T>
 class ReflectorBlock {
  public:
-  explicit ReflectorBlock(int64_t m) : v_(m * kReflectors), t_(kReflectors * kReflectors) {}
+  explicit ReflectorBlock(int64_t m)
+      : v_(m * kReflectors),
+        t_(kReflectors * kReflectors),
+        v_conj_(is_complex_v<T> ? m * kReflectors : 0),
+        t_conj_(is_complex_v<T> ? kReflectors * kReflectors : 0) {}
 
-  // Those below the diagonal of the columns of a (m, width), or of its rows: a (width, m).
+  // Those below the diagonal of the columns of a (m, width), or, conjugated, of its rows: a (width,
+  // m).
   void take(int64_t m, int64_t width, const T* a, int64_t lda, const T* tau, bool is_rows = false) {
     m_ = m, width_ = width;
     for (int64_t i = 0; i < m && is_rows; ++i)
-      for (int64_t j = 0; j < width; ++j) v_.data()[j * m + i] = a[i * lda + j];
+      for (int64_t j = 0; j < width; ++j) v_.data()[j * m + i] = conj_of(a[i * lda + j]);
     for (int64_t j = 0; j < width; ++j) {
       T* to = v_.data() + j * m;
       if (!is_rows) std::copy(a + j * lda + j + 1, a + j * lda + m, to + j + 1);
@@ -107,22 +108,27 @@ class ReflectorBlock {
     std::fill(t_.data(), t_.data() + width * width, T(0));
     int rows = to_int(m), count = to_int(width);
     lapack::larft<T>('F', 'C', rows, count, v_.data(), rows, tau, t_.data(), count);
+    if constexpr (is_complex_v<T>) {
+      for (int64_t i = 0; i < m * width; ++i) v_conj_.data()[i] = std::conj(v_.data()[i]);
+      for (int64_t i = 0; i < width * width; ++i) t_conj_.data()[i] = std::conj(t_.data()[i]);
+    }
   }
 
-  // c (m, n) becomes the product with it, or with its transpose. The matrices that are multiplied
+  // c (m, n) becomes the product with it, or with its adjoint. The matrices that are multiplied
   // are the transposed ones: those are row-major.
-  void apply(bool is_transposed, int64_t n, T* c, int64_t ldc) const {
+  void apply(bool is_adjoint, int64_t n, T* c, int64_t ldc) const {
     Scratch<T> sums(n * width_), turned(n * width_);
     Gemm<T> sum;
     sum.m = n, sum.n = width_, sum.k = m_;
     sum.a = c, sum.lda = ldc;
-    sum.b = v_.data(), sum.ldb = m_, sum.trans_b = Trans::Yes;
+    sum.b = v_conj(), sum.ldb = m_, sum.trans_b = Trans::Yes;
     sum.c = sums.data(), sum.ldc = width_;
     gemm(sum);
     Gemm<T> turn;
     turn.m = n, turn.n = turn.k = width_;
     turn.a = sums.data(), turn.lda = width_;
-    turn.b = t_.data(), turn.ldb = width_, turn.trans_b = is_transposed ? Trans::Yes : Trans::No;
+    turn.b = is_adjoint ? t_conj() : t_.data(), turn.ldb = width_;
+    turn.trans_b = is_adjoint ? Trans::Yes : Trans::No;
     turn.c = turned.data(), turn.ldc = width_;
     gemm(turn);
     Gemm<T> change;
@@ -134,7 +140,7 @@ class ReflectorBlock {
     gemm(change);
   }
 
-  // c (n, m) becomes its product with the transpose.
+  // c (n, m) becomes its product with the adjoint.
   void apply_right(int64_t n, T* c, int64_t ldc) const {
     Scratch<T> sums(n * width_), turned(n * width_);
     Gemm<T> sum;
@@ -145,13 +151,13 @@ class ReflectorBlock {
     gemm(sum);
     Gemm<T> turn;
     turn.m = turn.k = width_, turn.n = n;
-    turn.a = t_.data(), turn.lda = width_, turn.trans_a = Trans::Yes;
+    turn.a = t_conj(), turn.lda = width_, turn.trans_a = Trans::Yes;
     turn.b = sums.data(), turn.ldb = n;
     turn.c = turned.data(), turn.ldc = n;
     gemm(turn);
     Gemm<T> change;
     change.m = m_, change.n = n, change.k = width_;
-    change.a = v_.data(), change.lda = m_, change.trans_a = Trans::Yes;
+    change.a = v_conj(), change.lda = m_, change.trans_a = Trans::Yes;
     change.b = turned.data(), change.ldb = n;
     change.c = c, change.ldc = ldc;
     change.alpha = -1, change.beta = 1;
@@ -159,12 +165,15 @@ class ReflectorBlock {
   }
 
  private:
-  Scratch<T> v_, t_;
+  const T* v_conj() const { return is_complex_v<T> ? v_conj_.data() : v_.data(); }
+  const T* t_conj() const { return is_complex_v<T> ? t_conj_.data() : t_.data(); }
+
+  Scratch<T> v_, t_, v_conj_, t_conj_;
   int64_t m_ = 0, width_ = 0;
 };
 
 // c (m, n) becomes Q C for the product Q of the k reflectors in the columns of `a`; or c (n, m),
-// for those in the rows, C Q^T.
+// for those in the rows, C Q^H.
 template <class T>
 void reflect_by_blocks(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* tau, T* c,
                        int64_t ldc, bool is_right) {
@@ -179,10 +188,10 @@ void reflect_by_blocks(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
   }
 }
 
-// The parts of which the library makes eigh and svd, for a large matrix: those that follow the
-// solution of the tridiagonal or bidiagonal problem, a third of the work, go to all threads.
-constexpr int64_t kRotated = 2 * kColumns;
 constexpr int64_t kFewVectors = 8;
+
+// The parts of which the library makes eigh and svd, for a large matrix: what follows the solution
+// of the tridiagonal or bidiagonal problem, a third of the work, are products of ours.
 
 template <class T>
 int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
@@ -207,19 +216,7 @@ int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
                    real_work.size, int_work.data(), int_work.size, &info);
   if (info != 0) return info;
   copy_corner(n, n, rotated.data(), vectors.data(), n);
-  if constexpr (!is_complex_v<T>) {
-    reflect_by_blocks(n - 1, n, n - 1, a + 1, n, tau.data(), vectors.data() + 1, n, false);
-    std::copy_n(vectors.data(), n * n, a);
-    return 0;
-  }
-  lapack::ormtr<T>('L', 'L', 'N', size, to_int(kRotated), a, size, tau.data(), vectors.data(), size,
-                   &asked, -1, &info);
-  parallel_for(n, kRotated, [&](int64_t begin, int64_t end) {
-    Memory<T> work(length(asked));
-    int status = 0;
-    lapack::ormtr<T>('L', 'L', 'N', size, to_int(end - begin), a, size, tau.data(),
-                     vectors.data() + begin * n, size, work.data(), work.size, &status);
-  });
+  reflect_by_blocks(n - 1, n, n - 1, a + 1, n, tau.data(), vectors.data() + 1, n, false);
   std::copy_n(vectors.data(), n * n, a);
   return 0;
 }
@@ -271,7 +268,7 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
                   int64_t v_rows) {
   using R = RealOf<T>;
   int64_t k = std::min(m, n);
-  int rows = to_int(m), columns = to_int(n), count = to_int(k), ld_v = to_int(v_rows), info = 0;
+  int rows = to_int(m), columns = to_int(n), count = to_int(k), info = 0;
   Memory<R> off_diagonal(k), left(k * k), right(k * k), real_work(3 * k * k + 4 * k);
   Memory<T> tau_q(k), tau_p(k);
   Memory<int> int_work(8 * k);
@@ -295,50 +292,19 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
   copy_corner(k, k, right.data(), vh, v_rows);
   for (int64_t i = k; i < u_columns; ++i) u[i * m + i] = T(1);
   for (int64_t i = k; i < v_rows; ++i) vh[i * v_rows + i] = T(1);
-  if constexpr (!is_complex_v<T>) {
-    // Those of the longer side begin at the diagonal, the others beside it.
-    int64_t below = m < n, beside = m >= n;
-    reflect_by_blocks(m - below, u_columns, k - below, a + below, m, tau_q.data(), u + below, m,
-                      false);
-    reflect_by_blocks(n - beside, v_rows, k - beside, a + beside * m, m, tau_p.data(),
-                      vh + beside * v_rows, v_rows, true);
-    return 0;
-  }
-  // Columns of u, then rows of vh: all are rotated by themselves.
-  int64_t n_left = ceil_div(u_columns, kRotated), n_right = ceil_div(v_rows, kRotated);
-  char turned = is_complex_v<T> ? 'C' : 'T';
-  int most = to_int(kRotated);
-  T asked_right = 0;
-  lapack::ormbr<T>('Q', 'L', 'N', rows, most, columns, a, rows, tau_q.data(), u, rows, &asked, -1,
-                   &info);
-  lapack::ormbr<T>('P', 'R', turned, most, columns, rows, a, rows, tau_p.data(), vh, ld_v,
-                   &asked_right, -1, &info);
-  parallel_for(n_left + n_right, 1, [&](int64_t piece, int64_t end) {
-    Memory<T> work(std::max(length(asked), length(asked_right)));
-    int status = 0;
-    for (; piece < end; ++piece) {
-      if (piece < n_left) {
-        int64_t from = piece * kRotated;
-        lapack::ormbr<T>('Q', 'L', 'N', rows, to_int(std::min(kRotated, u_columns - from)), columns,
-                         a, rows, tau_q.data(), u + from * m, rows, work.data(), work.size,
-                         &status);
-      } else {
-        int64_t from = (piece - n_left) * kRotated;
-        lapack::ormbr<T>('P', 'R', turned, to_int(std::min(kRotated, v_rows - from)), columns, rows,
-                         a, rows, tau_p.data(), vh + from, ld_v, work.data(), work.size, &status);
-      }
-    }
-  });
+  // Those of the longer side begin at the diagonal, the others beside it.
+  int64_t below = m < n, beside = m >= n;
+  reflect_by_blocks(m - below, u_columns, k - below, a + below, m, tau_q.data(), u + below, m,
+                    false);
+  reflect_by_blocks(n - beside, v_rows, k - beside, a + beside * m, m, tau_p.data(),
+                    vh + beside * v_rows, v_rows, true);
   return 0;
 }
 
 template <class T>
-void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
+void qr_one(int64_t m, int64_t n, T* a, T* tau) {
   int64_t k = std::min(m, n);
   if (k <= kOneByOne) return reflect_to_triangle(m, n, a, m, tau);
-  int info = 0, rows = to_int(m);
-  if (!is_cut<T>(k))
-    return lapack::geqrf<T>(rows, to_int(n), a, rows, tau, memory.data(), memory.size, &info);
   ReflectorBlock<T> block(m);
   for (int64_t j = 0; j < k; j += kReflectors) {
     int64_t width = std::min(kReflectors, k - j), rest = n - j - width;
@@ -351,12 +317,8 @@ void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
 }
 
 template <class T>
-void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<T>& memory) {
+void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau) {
   if (k <= kOneByOne) return reflectors_to_columns(m, n, k, a, m, tau);
-  int info = 0, rows = to_int(m);
-  if (!is_cut<T>(k))
-    return lapack::orgqr<T>(rows, to_int(n), to_int(k), a, rows, tau, memory.data(), memory.size,
-                            &info);
   auto clear = [&](int64_t first_row, int64_t last_row, int64_t first_column, int64_t last_column) {
     for (int64_t j = first_column; j < last_column; ++j)
       std::fill(a + j * m + first_row, a + j * m + last_row, T(0));
@@ -388,7 +350,7 @@ bool solved_by_qr(int64_t m, int64_t n, int64_t n_rhs, const T* a, T* b, RealOf<
   if (m < n || !is_moderate(a, m * n) || !is_moderate(b, m * n_rhs)) return false;
   Scratch<T> factors(m * n), tau(n), inverse(n * n);
   std::copy_n(a, m * n, factors.data());
-  qr_one(m, n, factors.data(), tau.data(), memory);
+  qr_one(m, n, factors.data(), tau.data());
   int rows = to_int(m), columns = to_int(n), count = to_int(n_rhs), info = 0;
   for (int64_t j = 0; j < n; ++j) {
     T* column = inverse.data() + j * n;
@@ -414,25 +376,15 @@ bool solved_by_qr(int64_t m, int64_t n, int64_t n_rhs, const T* a, T* b, RealOf<
 template <class T>
 void qr(int64_t n_batch, int64_t m, int64_t n, T* a, T* tau) {
   int64_t k = std::min(m, n);
-  if (k == 0) return;
-  int rows = to_int(m), columns = to_int(n), status = 0;
-  T asked = 0;
-  lapack::geqrf<T>(rows, columns, a, rows, tau, &asked, -1, &status);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
-    Memory<T> memory(length(asked));
-    for (int64_t i = begin; i < end; ++i) qr_one(m, n, a + i * m * n, tau + i * k, memory);
+    for (int64_t i = begin; i < end; ++i) qr_one(m, n, a + i * m * n, tau + i * k);
   });
 }
 
 template <class T>
 void reflectors_to_q(int64_t n_batch, int64_t m, int64_t n, int64_t k, T* a, const T* tau) {
-  if (m == 0 || n == 0) return;
-  int rows = to_int(m), columns = to_int(n), count = to_int(k), status = 0;
-  T asked = 0;
-  lapack::orgqr<T>(rows, columns, count, a, rows, tau, &asked, -1, &status);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
-    Memory<T> memory(length(asked));
-    for (int64_t i = begin; i < end; ++i) q_of_one(m, n, k, a + i * m * n, tau + i * k, memory);
+    for (int64_t i = begin; i < end; ++i) q_of_one(m, n, k, a + i * m * n, tau + i * k);
   });
 }
 
