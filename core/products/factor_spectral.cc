@@ -340,9 +340,33 @@ void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau) {
   }
 }
 
-// Least squares for a matrix that has full rank beyond doubt: by the Frobenius norms of R and its
-// inverse, which bound the ratio of singular values that gelsy compares with rcond after it has
-// chosen pivots. For others it says no and leaves `b` alone.
+// The largest singular value of the upper triangle r (n, n), estimated from below by a few
+// iterations from numbers that no matrix is orthogonal to by its structure.
+template <class T>
+RealOf<T> estimated_norm(int64_t n, const T* r, int64_t ld) {
+  using R = RealOf<T>;
+  Scratch<T> memory(n);
+  T* x = memory.data();
+  uint32_t bits = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    bits = bits * 1664525 + 1013904223;
+    x[i] = R(bits) / R(4294967296) - R(0.5);
+  }
+  int size = to_int(n);
+  R norm = 0;
+  for (int step = 0; step < 8; ++step) {
+    R scale = 1 / std::sqrt(sum_of_squares(n, x));
+    for (int64_t i = 0; i < n; ++i) x[i] *= scale;
+    lapack::trmv<T>('U', 'N', 'N', size, r, to_int(ld), x, 1);
+    norm = std::sqrt(sum_of_squares(n, x));
+    lapack::trmv<T>('U', 'C', 'N', size, r, to_int(ld), x, 1);
+  }
+  return norm;
+}
+
+// Least squares for a matrix that has full rank beyond doubt: by norms of R and its inverse, which
+// bound the ratio of singular values that gelsy compares with rcond after it has chosen pivots. For
+// others it says no and leaves `b` alone.
 template <class T>
 bool solved_by_qr(int64_t m, int64_t n, int64_t n_rhs, const T* a, T* b, RealOf<T> rcond,
                   const Memory<T>& memory) {
@@ -356,11 +380,13 @@ bool solved_by_qr(int64_t m, int64_t n, int64_t n_rhs, const T* a, T* b, RealOf<
     T* column = inverse.data() + j * n;
     std::fill(std::copy_n(factors.data() + j * m, j + 1, column), column + n, T(0));
   }
-  R squares = sum_of_squares(n * n, inverse.data());
+  R norm = std::sqrt(sum_of_squares(n * n, inverse.data()));
   lapack::trtri<T>('U', 'N', columns, inverse.data(), columns, &info);
   if (info != 0) return false;
-  R bound = std::sqrt(squares) * std::sqrt(sum_of_squares(n * n, inverse.data()));
-  if (!(bound * rcond < R(0.5))) return false;
+  R limit = R(0.5) / std::sqrt(sum_of_squares(n * n, inverse.data()));
+  // Frobenius' norm is up to sqrt(n) times as large as the largest singular value.
+  if (!(norm * rcond < limit) && !(2 * estimated_norm(n, factors.data(), m) * rcond < limit))
+    return false;
   if (n_rhs <= kFewVectors) {
     reflect(m, n_rhs, n, factors.data(), m, tau.data(), b, m, true);
   } else {
@@ -437,7 +463,7 @@ void eigh(int64_t n_batch, int64_t n, T* a, RealOf<T>* values, int32_t* info, bo
     Memory<int> iwork(asked_ints);
     for (int64_t i = begin; i < end; ++i) {
       T* matrix = a + i * n * n;
-      bool is_large = with_vectors && n > 2 * kPanel;
+      bool is_large = with_vectors && n > kOneByOne;
       if ((is_large || n <= kOneByOne) && is_moderate(matrix, n * n)) {
         info[i] = is_large ? eigh_large(n, matrix, values + i * n, is_upper)
                            : eigh_small(n, matrix, values + i * n, is_upper, with_vectors);
@@ -537,7 +563,7 @@ void svd(int64_t n_batch, int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh,
       T *left = u ? u + i * m * u_columns : nullptr, *right = u ? vh + i * v_rows * n : nullptr;
       // The library does better with much longer ones: it makes them square first. Where it does so
       // to small ones, it is left to: the vectors of no singular value are then PyTorch's.
-      bool is_large = u && k > 2 * kPanel && most <= 2 * k;
+      bool is_large = u && k > kOneByOne && most <= 2 * k;
       bool is_small = k <= kOneByOne && (most == k || most < 11 * k / 6);
       if ((is_large || is_small) && is_moderate(matrix, m * n)) {
         R* values = s + i * k;

@@ -52,6 +52,7 @@ void call(Routine routine, const Args&... args) {
 FACULA_LAPACK(gemm, sgemm_, dgemm_, cgemm_, zgemm_)
 FACULA_LAPACK(trsm, strsm_, dtrsm_, ctrsm_, ztrsm_)
 FACULA_LAPACK(trsv, strsv_, dtrsv_, ctrsv_, ztrsv_)
+FACULA_LAPACK(trmv, strmv_, dtrmv_, ctrmv_, ztrmv_)
 FACULA_LAPACK(trtri, strtri_, dtrtri_, ctrtri_, ztrtri_)
 FACULA_LAPACK(laswp, slaswp_, dlaswp_, claswp_, zlaswp_)
 FACULA_LAPACK(getrf, sgetrf_, dgetrf_, cgetrf_, zgetrf_)
