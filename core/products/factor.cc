@@ -8,20 +8,6 @@ namespace {
 // Up to here our own loops take less time than the library takes to begin.
 constexpr int64_t kSmall = 8;
 
-template <class T>
-T conj_of(T x) {
-  if constexpr (is_complex_v<T>) return std::conj(x);
-  return x;
-}
-
-// The product without the checks for infinities that the standard asks of complex numbers.
-template <class T>
-T times(T x, T y) {
-  if constexpr (is_complex_v<T>)
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  return x * y;
-}
-
 // c -= a b by our own product, which is cut for the threads; a is m x k, b k x n.
 template <class T>
 void subtract_product(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
@@ -189,6 +175,13 @@ void triangular_solve_one(int64_t m, int64_t n, const T* a, T* b, Triangle form)
   int rows = to_int(m), size = to_int(form.is_left ? m : n);
   char side = form.is_left ? 'L' : 'R', which = form.is_upper ? 'U' : 'L';
   char diagonal = form.is_unit ? 'U' : 'N';
+  // One side after the other: the library packs all of A for several. A transpose is read by its
+  // slower loops, which two sides do not make up for.
+  if (form.is_left && n <= (form.op == 'N' ? 2 : 1) && m >= kPanel) {
+    for (int64_t j = 0; j < n; ++j)
+      lapack::trsv<T>(which, form.op, diagonal, size, a, size, b + j * m, 1);
+    return;
+  }
   parallel_for(form.is_left ? n : m, kColumns, [&](int64_t begin, int64_t end) {
     int count = to_int(end - begin);
     if (form.is_left) {

@@ -1,6 +1,7 @@
 // QR, eigenvalues and singular values, least squares.
 #include "products/factor_tools.h"
 #include "products/matmul.h"
+#include "products/reflect.h"
 
 namespace facula::products {
 namespace {
@@ -16,12 +17,12 @@ bool all_finite(const T* a, int64_t n) {
   return sum == 0;
 }
 
-// Whether squares of the elements neither overflow nor vanish; the library would scale the others.
+// Whether all elements are finite, and their squares neither overflow nor vanish; the library would
+// scale the others.
 template <class T>
 bool is_moderate(const T* a, int64_t n) {
-  RealOf<T> largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, pivot_size(a[i]));
-  return largest > RealOf<T>(1e-12) && largest < RealOf<T>(1e12);
+  RealOf<T> squares = sum_of_squares(n, a);
+  return squares > RealOf<T>(1e-24) && squares < RealOf<T>(1e24);
 }
 
 // The real matrix `from` of `rows` rows in the corner of one with `ld` rows.
@@ -30,25 +31,181 @@ void copy_corner(int64_t rows, int64_t columns, const RealOf<T>* from, T* to, in
   for (int64_t j = 0; j < columns; ++j) std::copy_n(from + j * rows, rows, to + j * ld);
 }
 
-// The parts of which the library makes eigh and svd, for a large matrix: those that follow the
-// solution of the tridiagonal or bidiagonal problem, a third of the work, go to all threads.
-constexpr int64_t kRotated = 2 * kColumns;
+// `to` (n, m) becomes the adjoint of the first m rows of the columns of `from`.
+template <class T>
+void put_adjoint(int64_t m, int64_t n, const T* from, int64_t ld, T* to) {
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < m; ++i) to[i * n + j] = conj_of(from[j * ld + i]);
+}
+
+// Up to here reflections are taken one by one: to join them first is more work.
+constexpr int64_t kOneByOne = 64;
+
+// The triangle that is not given becomes the adjoint of the other. Imaginary parts of the diagonal
+// are not looked at, as by the library.
+template <class T>
+void mirror(int64_t n, T* a, bool is_upper) {
+  for (int64_t j = 0; j < n; ++j) {
+    a[j * n + j] = std::real(a[j * n + j]);
+    for (int64_t i = 0; i < j; ++i) {
+      T &below = a[i * n + j], &above = a[j * n + i];
+      if (is_upper) {
+        below = conj_of(above);
+      } else {
+        above = conj_of(below);
+      }
+    }
+  }
+}
+
+template <class T>
+int32_t eigh_small(int64_t n, T* a, RealOf<T>* values, bool is_upper, bool with_vectors) {
+  using R = RealOf<T>;
+  mirror(n, a, is_upper);
+  Scratch<T> tau(n);
+  Scratch<R> beside(n), vectors(with_vectors ? n * n : 0);
+  reflect_to_tridiagonal(n, a, values, beside.data(), tau.data());
+  int size = to_int(n), info = 0;
+  // As much as stedc wants.
+  Memory<R> work(1 + 4 * n + n * n);
+  Memory<int> int_work(3 + 5 * n);
+  lapack::stedc<R>(with_vectors ? 'I' : 'N', size, values, beside.data(), vectors.data(), size,
+                   work.data(), work.size, int_work.data(), int_work.size, &info);
+  if (info != 0 || !with_vectors) return info;
+  Scratch<T> turned(n * n);
+  copy_corner(n, n, vectors.data(), turned.data(), n);
+  reflect(n - 1, n, n - 1, a + 1, n, tau.data(), turned.data() + 1, n, false);
+  std::copy_n(turned.data(), n * n, a);
+  return 0;
+}
+
+// Reflectors of a large matrix that are applied at once, by our own products, which are cut for the
+// threads.
+constexpr int64_t kReflectors = 32;
+
+// The product I - V T V^H of some reflectors.
+template <class T>
+class ReflectorBlock {
+ public:
+  explicit ReflectorBlock(int64_t m)
+      : v_(m * kReflectors),
+        t_(kReflectors * kReflectors),
+        v_conj_(is_complex_v<T> ? m * kReflectors : 0),
+        t_conj_(is_complex_v<T> ? kReflectors * kReflectors : 0) {}
+
+  // Those below the diagonal of the columns of a (m, width), or, conjugated, of its rows: a (width,
+  // m).
+  void take(int64_t m, int64_t width, const T* a, int64_t lda, const T* tau, bool is_rows = false) {
+    m_ = m, width_ = width;
+    for (int64_t i = 0; i < m && is_rows; ++i)
+      for (int64_t j = 0; j < width; ++j) v_.data()[j * m + i] = conj_of(a[i * lda + j]);
+    for (int64_t j = 0; j < width; ++j) {
+      T* to = v_.data() + j * m;
+      if (!is_rows) std::copy(a + j * lda + j + 1, a + j * lda + m, to + j + 1);
+      std::fill(to, to + j, T(0));
+      to[j] = T(1);
+    }
+    std::fill(t_.data(), t_.data() + width * width, T(0));
+    int rows = to_int(m), count = to_int(width);
+    lapack::larft<T>('F', 'C', rows, count, v_.data(), rows, tau, t_.data(), count);
+    if constexpr (is_complex_v<T>) {
+      for (int64_t i = 0; i < m * width; ++i) v_conj_.data()[i] = std::conj(v_.data()[i]);
+      for (int64_t i = 0; i < width * width; ++i) t_conj_.data()[i] = std::conj(t_.data()[i]);
+    }
+  }
+
+  // c (m, n) becomes the product with it, or with its adjoint. The matrices that are multiplied
+  // are the transposed ones: those are row-major.
+  void apply(bool is_adjoint, int64_t n, T* c, int64_t ldc) const {
+    Scratch<T> sums(n * width_), turned(n * width_);
+    Gemm<T> sum;
+    sum.m = n, sum.n = width_, sum.k = m_;
+    sum.a = c, sum.lda = ldc;
+    sum.b = v_conj(), sum.ldb = m_, sum.trans_b = Trans::Yes;
+    sum.c = sums.data(), sum.ldc = width_;
+    gemm(sum);
+    Gemm<T> turn;
+    turn.m = n, turn.n = turn.k = width_;
+    turn.a = sums.data(), turn.lda = width_;
+    turn.b = is_adjoint ? t_conj() : t_.data(), turn.ldb = width_;
+    turn.trans_b = is_adjoint ? Trans::Yes : Trans::No;
+    turn.c = turned.data(), turn.ldc = width_;
+    gemm(turn);
+    Gemm<T> change;
+    change.m = n, change.n = m_, change.k = width_;
+    change.a = turned.data(), change.lda = width_;
+    change.b = v_.data(), change.ldb = m_;
+    change.c = c, change.ldc = ldc;
+    change.alpha = -1, change.beta = 1;
+    gemm(change);
+  }
+
+  // c (n, m) becomes its product with the adjoint.
+  void apply_right(int64_t n, T* c, int64_t ldc) const {
+    Scratch<T> sums(n * width_), turned(n * width_);
+    Gemm<T> sum;
+    sum.m = width_, sum.n = n, sum.k = m_;
+    sum.a = v_.data(), sum.lda = m_;
+    sum.b = c, sum.ldb = ldc;
+    sum.c = sums.data(), sum.ldc = n;
+    gemm(sum);
+    Gemm<T> turn;
+    turn.m = turn.k = width_, turn.n = n;
+    turn.a = t_conj(), turn.lda = width_, turn.trans_a = Trans::Yes;
+    turn.b = sums.data(), turn.ldb = n;
+    turn.c = turned.data(), turn.ldc = n;
+    gemm(turn);
+    Gemm<T> change;
+    change.m = m_, change.n = n, change.k = width_;
+    change.a = v_conj(), change.lda = m_, change.trans_a = Trans::Yes;
+    change.b = turned.data(), change.ldb = n;
+    change.c = c, change.ldc = ldc;
+    change.alpha = -1, change.beta = 1;
+    gemm(change);
+  }
+
+ private:
+  const T* v_conj() const { return is_complex_v<T> ? v_conj_.data() : v_.data(); }
+  const T* t_conj() const { return is_complex_v<T> ? t_conj_.data() : t_.data(); }
+
+  Scratch<T> v_, t_, v_conj_, t_conj_;
+  int64_t m_ = 0, width_ = 0;
+};
+
+// c (m, n) becomes Q C for the product Q of the k reflectors in the columns of `a`; or c (n, m),
+// for those in the rows, C Q^H.
+template <class T>
+void reflect_by_blocks(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* tau, T* c,
+                       int64_t ldc, bool is_right) {
+  ReflectorBlock<T> block(m);
+  for (int64_t j = (k - 1) / kReflectors * kReflectors; j >= 0; j -= kReflectors) {
+    block.take(m - j, std::min(kReflectors, k - j), a + j * lda + j, lda, tau + j, is_right);
+    if (is_right) {
+      block.apply_right(n, c + j * ldc, ldc);
+    } else {
+      block.apply(false, n, c + j, ldc);
+    }
+  }
+}
+
 constexpr int64_t kFewVectors = 8;
+
+// The parts of which the library makes eigh and svd, for a large matrix: what follows the solution
+// of the tridiagonal or bidiagonal problem, a third of the work, are products of ours.
 
 template <class T>
 int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
   using R = RealOf<T>;
   int size = to_int(n), info = 0, asked_ints = 0;
-  char which = is_upper ? 'U' : 'L';
+  if (is_upper) mirror(n, a, true);
   Memory<R> off_diagonal(n), rotated(n * n);
   Memory<T> tau(n), vectors(n * n);
   T asked = 0;
   R asked_real = 0;
-  lapack::hetrd<T>(which, size, a, size, values, off_diagonal.data(), tau.data(), &asked, -1,
-                   &info);
+  lapack::hetrd<T>('L', size, a, size, values, off_diagonal.data(), tau.data(), &asked, -1, &info);
   {
     Memory<T> work(length(asked));
-    lapack::hetrd<T>(which, size, a, size, values, off_diagonal.data(), tau.data(), work.data(),
+    lapack::hetrd<T>('L', size, a, size, values, off_diagonal.data(), tau.data(), work.data(),
                      work.size, &info);
   }
   lapack::stedc<R>('I', size, values, off_diagonal.data(), rotated.data(), size, &asked_real, -1,
@@ -59,15 +216,50 @@ int32_t eigh_large(int64_t n, T* a, RealOf<T>* values, bool is_upper) {
                    real_work.size, int_work.data(), int_work.size, &info);
   if (info != 0) return info;
   copy_corner(n, n, rotated.data(), vectors.data(), n);
-  lapack::ormtr<T>('L', which, 'N', size, to_int(kRotated), a, size, tau.data(), vectors.data(),
-                   size, &asked, -1, &info);
-  parallel_for(n, kRotated, [&](int64_t begin, int64_t end) {
-    Memory<T> work(length(asked));
-    int status = 0;
-    lapack::ormtr<T>('L', which, 'N', size, to_int(end - begin), a, size, tau.data(),
-                     vectors.data() + begin * n, size, work.data(), work.size, &status);
-  });
+  reflect_by_blocks(n - 1, n, n - 1, a + 1, n, tau.data(), vectors.data() + 1, n, false);
   std::copy_n(vectors.data(), n * n, a);
+  return 0;
+}
+
+// m >= n; without vectors `u` is null.
+template <class T>
+int32_t svd_small(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t u_columns) {
+  using R = RealOf<T>;
+  int size = to_int(n), info = 0;
+  int64_t n_vectors = u ? n * n : 0;
+  Scratch<R> above(n), left(n_vectors), right(n_vectors), work(3 * n * n + 4 * n);
+  Scratch<T> tau_left(n), tau_right(n);
+  Scratch<int> int_work(8 * n);
+  reflect_to_bidiagonal(m, n, a, s, above.data(), tau_left.data(), tau_right.data());
+  R* no_reals = nullptr;
+  int* no_ints = nullptr;
+  lapack::bdsdc<R>('U', u ? 'I' : 'N', size, s, above.data(), left.data(), size, right.data(), size,
+                   no_reals, no_ints, work.data(), int_work.data(), &info);
+  if (info != 0 || !u) return info;
+  std::fill_n(u, m * u_columns, T(0));
+  copy_corner(n, n, left.data(), u, m);
+  for (int64_t i = n; i < u_columns; ++i) u[i * m + i] = T(1);
+  reflect(m, u_columns, n, a, m, tau_left.data(), u, m, false);
+  // Rows are turned to columns, and so are the reflectors from the right.
+  Scratch<T> v(n * n), reflectors(n * n);
+  for (int64_t j = 0; j < n; ++j)
+    for (int64_t i = 0; i < n; ++i) v.data()[j * n + i] = right.data()[i * n + j];
+  put_adjoint(n, n, a, m, reflectors.data());
+  reflect(n - 1, n, n - 1, reflectors.data() + 1, n, tau_right.data(), v.data() + 1, n, false);
+  put_adjoint(n, n, v.data(), n, vh);
+  return 0;
+}
+
+// m < n: the singular vectors of the adjoint, in turn.
+template <class T>
+int32_t svd_small_wide(int64_t m, int64_t n, const T* a, T* u, RealOf<T>* s, T* vh,
+                       int64_t v_rows) {
+  Scratch<T> turned(m * n), left(u ? n * v_rows : 0), right(u ? m * m : 0);
+  put_adjoint(m, n, a, m, turned.data());
+  int32_t info = svd_small(n, m, turned.data(), u ? left.data() : nullptr, s, right.data(), v_rows);
+  if (info != 0 || !u) return info;
+  put_adjoint(m, m, right.data(), m, u);
+  put_adjoint(n, v_rows, left.data(), n, vh);
   return 0;
 }
 
@@ -76,7 +268,7 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
                   int64_t v_rows) {
   using R = RealOf<T>;
   int64_t k = std::min(m, n);
-  int rows = to_int(m), columns = to_int(n), count = to_int(k), ld_v = to_int(v_rows), info = 0;
+  int rows = to_int(m), columns = to_int(n), count = to_int(k), info = 0;
   Memory<R> off_diagonal(k), left(k * k), right(k * k), real_work(3 * k * k + 4 * k);
   Memory<T> tau_q(k), tau_p(k);
   Memory<int> int_work(8 * k);
@@ -100,104 +292,24 @@ int32_t svd_large(int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh, int64_t
   copy_corner(k, k, right.data(), vh, v_rows);
   for (int64_t i = k; i < u_columns; ++i) u[i * m + i] = T(1);
   for (int64_t i = k; i < v_rows; ++i) vh[i * v_rows + i] = T(1);
-  // Columns of u, then rows of vh: all are rotated by themselves.
-  int64_t n_left = ceil_div(u_columns, kRotated), n_right = ceil_div(v_rows, kRotated);
-  char turned = is_complex_v<T> ? 'C' : 'T';
-  int most = to_int(kRotated);
-  T asked_right = 0;
-  lapack::ormbr<T>('Q', 'L', 'N', rows, most, columns, a, rows, tau_q.data(), u, rows, &asked, -1,
-                   &info);
-  lapack::ormbr<T>('P', 'R', turned, most, columns, rows, a, rows, tau_p.data(), vh, ld_v,
-                   &asked_right, -1, &info);
-  parallel_for(n_left + n_right, 1, [&](int64_t piece, int64_t end) {
-    Memory<T> work(std::max(length(asked), length(asked_right)));
-    int status = 0;
-    for (; piece < end; ++piece) {
-      if (piece < n_left) {
-        int64_t from = piece * kRotated;
-        lapack::ormbr<T>('Q', 'L', 'N', rows, to_int(std::min(kRotated, u_columns - from)), columns,
-                         a, rows, tau_q.data(), u + from * m, rows, work.data(), work.size,
-                         &status);
-      } else {
-        int64_t from = (piece - n_left) * kRotated;
-        lapack::ormbr<T>('P', 'R', turned, to_int(std::min(kRotated, v_rows - from)), columns, rows,
-                         a, rows, tau_p.data(), vh + from, ld_v, work.data(), work.size, &status);
-      }
-    }
-  });
+  // Those of the longer side begin at the diagonal, the others beside it.
+  int64_t below = m < n, beside = m >= n;
+  reflect_by_blocks(m - below, u_columns, k - below, a + below, m, tau_q.data(), u + below, m,
+                    false);
+  reflect_by_blocks(n - beside, v_rows, k - beside, a + beside * m, m, tau_p.data(),
+                    vh + beside * v_rows, v_rows, true);
   return 0;
 }
 
-// Reflectors of a large matrix that are applied at once, by our own products, which are cut for the
-// threads. Those of complex numbers gain nothing by it.
-constexpr int64_t kReflectors = 32;
 template <class T>
-bool is_cut(int64_t n_reflectors) {
-  return !is_complex_v<T> && n_reflectors > 2 * kReflectors;
-}
-
-// The product I - V T V^T of some real reflectors.
-template <class T>
-class ReflectorBlock {
- public:
-  explicit ReflectorBlock(int64_t m) : v_(m * kReflectors), t_(kReflectors * kReflectors) {}
-
-  // Those below the diagonal of the columns of a (m, width).
-  void take(int64_t m, int64_t width, const T* a, int64_t lda, const T* tau) {
-    m_ = m, width_ = width;
-    for (int64_t j = 0; j < width; ++j) {
-      T* to = v_.data() + j * m;
-      std::fill(to, to + j, T(0));
-      to[j] = T(1);
-      std::copy(a + j * lda + j + 1, a + j * lda + m, to + j + 1);
-    }
-    std::fill(t_.data(), t_.data() + width * width, T(0));
-    int rows = to_int(m), count = to_int(width);
-    lapack::larft<T>('F', 'C', rows, count, v_.data(), rows, tau, t_.data(), count);
-  }
-
-  // c (m, n) becomes the product with it, or with its transpose. The matrices that are multiplied
-  // are the transposed ones: those are row-major.
-  void apply(bool is_transposed, int64_t n, T* c, int64_t ldc) const {
-    Scratch<T> sums(n * width_), turned(n * width_);
-    Gemm<T> sum;
-    sum.m = n, sum.n = width_, sum.k = m_;
-    sum.a = c, sum.lda = ldc;
-    sum.b = v_.data(), sum.ldb = m_, sum.trans_b = Trans::Yes;
-    sum.c = sums.data(), sum.ldc = width_;
-    gemm(sum);
-    Gemm<T> turn;
-    turn.m = n, turn.n = turn.k = width_;
-    turn.a = sums.data(), turn.lda = width_;
-    turn.b = t_.data(), turn.ldb = width_, turn.trans_b = is_transposed ? Trans::Yes : Trans::No;
-    turn.c = turned.data(), turn.ldc = width_;
-    gemm(turn);
-    Gemm<T> change;
-    change.m = n, change.n = m_, change.k = width_;
-    change.a = turned.data(), change.lda = width_;
-    change.b = v_.data(), change.ldb = m_;
-    change.c = c, change.ldc = ldc;
-    change.alpha = -1, change.beta = 1;
-    gemm(change);
-  }
-
- private:
-  Scratch<T> v_, t_;
-  int64_t m_ = 0, width_ = 0;
-};
-
-template <class T>
-void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
+void qr_one(int64_t m, int64_t n, T* a, T* tau) {
   int64_t k = std::min(m, n);
-  int info = 0, rows = to_int(m);
-  if (!is_cut<T>(k))
-    return lapack::geqrf<T>(rows, to_int(n), a, rows, tau, memory.data(), memory.size, &info);
+  if (k <= kOneByOne) return reflect_to_triangle(m, n, a, m, tau);
   ReflectorBlock<T> block(m);
   for (int64_t j = 0; j < k; j += kReflectors) {
     int64_t width = std::min(kReflectors, k - j), rest = n - j - width;
     T* corner = a + j * m + j;
-    lapack::geqrf<T>(to_int(m - j), to_int(width), corner, rows, tau + j, memory.data(),
-                     memory.size, &info);
+    reflect_to_triangle(m - j, width, corner, m, tau + j);
     if (rest == 0) continue;
     block.take(m - j, width, corner, m, tau + j);
     block.apply(true, rest, corner + width * m, m);
@@ -205,11 +317,8 @@ void qr_one(int64_t m, int64_t n, T* a, T* tau, const Memory<T>& memory) {
 }
 
 template <class T>
-void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<T>& memory) {
-  int info = 0, rows = to_int(m);
-  if (!is_cut<T>(k))
-    return lapack::orgqr<T>(rows, to_int(n), to_int(k), a, rows, tau, memory.data(), memory.size,
-                            &info);
+void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau) {
+  if (k <= kOneByOne) return reflectors_to_columns(m, n, k, a, m, tau);
   auto clear = [&](int64_t first_row, int64_t last_row, int64_t first_column, int64_t last_column) {
     for (int64_t j = first_column; j < last_column; ++j)
       std::fill(a + j * m + first_row, a + j * m + last_row, T(0));
@@ -226,11 +335,66 @@ void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<
       block.take(m - j, width, corner, m, tau + j);
       block.apply(false, n - right, corner + width * m, m);
     }
-    int count = to_int(width);
-    lapack::orgqr<T>(to_int(m - j), count, count, corner, rows, tau + j, memory.data(), memory.size,
-                     &info);
+    reflectors_to_columns(m - j, width, width, corner, m, tau + j);
     clear(0, j, j, right);
   }
+}
+
+// The largest singular value of the upper triangle r (n, n), estimated from below by a few
+// iterations from numbers that no matrix is orthogonal to by its structure.
+template <class T>
+RealOf<T> estimated_norm(int64_t n, const T* r, int64_t ld) {
+  using R = RealOf<T>;
+  Scratch<T> memory(n);
+  T* x = memory.data();
+  uint32_t bits = 1;
+  for (int64_t i = 0; i < n; ++i) {
+    bits = bits * 1664525 + 1013904223;
+    x[i] = R(bits) / R(4294967296) - R(0.5);
+  }
+  int size = to_int(n);
+  R norm = 0;
+  for (int step = 0; step < 8; ++step) {
+    R scale = 1 / std::sqrt(sum_of_squares(n, x));
+    for (int64_t i = 0; i < n; ++i) x[i] *= scale;
+    lapack::trmv<T>('U', 'N', 'N', size, r, to_int(ld), x, 1);
+    norm = std::sqrt(sum_of_squares(n, x));
+    lapack::trmv<T>('U', 'C', 'N', size, r, to_int(ld), x, 1);
+  }
+  return norm;
+}
+
+// Least squares for a matrix that has full rank beyond doubt: by norms of R and its inverse, which
+// bound the ratio of singular values that gelsy compares with rcond after it has chosen pivots. For
+// others it says no and leaves `b` alone.
+template <class T>
+bool solved_by_qr(int64_t m, int64_t n, int64_t n_rhs, const T* a, T* b, RealOf<T> rcond,
+                  const Memory<T>& memory) {
+  using R = RealOf<T>;
+  if (m < n || !is_moderate(a, m * n) || !is_moderate(b, m * n_rhs)) return false;
+  Scratch<T> factors(m * n), tau(n), inverse(n * n);
+  std::copy_n(a, m * n, factors.data());
+  qr_one(m, n, factors.data(), tau.data());
+  int rows = to_int(m), columns = to_int(n), count = to_int(n_rhs), info = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    T* column = inverse.data() + j * n;
+    std::fill(std::copy_n(factors.data() + j * m, j + 1, column), column + n, T(0));
+  }
+  R norm = std::sqrt(sum_of_squares(n * n, inverse.data()));
+  lapack::trtri<T>('U', 'N', columns, inverse.data(), columns, &info);
+  if (info != 0) return false;
+  R limit = R(0.5) / std::sqrt(sum_of_squares(n * n, inverse.data()));
+  // Frobenius' norm is up to sqrt(n) times as large as the largest singular value.
+  if (!(norm * rcond < limit) && !(2 * estimated_norm(n, factors.data(), m) * rcond < limit))
+    return false;
+  if (n_rhs <= kFewVectors) {
+    reflect(m, n_rhs, n, factors.data(), m, tau.data(), b, m, true);
+  } else {
+    lapack::ormqr<T>('L', is_complex_v<T> ? 'C' : 'T', rows, count, columns, factors.data(), rows,
+                     tau.data(), b, rows, memory.data(), memory.size, &info);
+  }
+  lapack::trsm<T>('L', 'U', 'N', 'N', columns, count, T(1), factors.data(), rows, b, rows);
+  return true;
 }
 
 }  // namespace
@@ -238,25 +402,15 @@ void q_of_one(int64_t m, int64_t n, int64_t k, T* a, const T* tau, const Memory<
 template <class T>
 void qr(int64_t n_batch, int64_t m, int64_t n, T* a, T* tau) {
   int64_t k = std::min(m, n);
-  if (k == 0) return;
-  int rows = to_int(m), columns = to_int(n), status = 0;
-  T asked = 0;
-  lapack::geqrf<T>(rows, columns, a, rows, tau, &asked, -1, &status);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
-    Memory<T> memory(length(asked));
-    for (int64_t i = begin; i < end; ++i) qr_one(m, n, a + i * m * n, tau + i * k, memory);
+    for (int64_t i = begin; i < end; ++i) qr_one(m, n, a + i * m * n, tau + i * k);
   });
 }
 
 template <class T>
 void reflectors_to_q(int64_t n_batch, int64_t m, int64_t n, int64_t k, T* a, const T* tau) {
-  if (m == 0 || n == 0) return;
-  int rows = to_int(m), columns = to_int(n), count = to_int(k), status = 0;
-  T asked = 0;
-  lapack::orgqr<T>(rows, columns, count, a, rows, tau, &asked, -1, &status);
   for_batch(n_batch, 2.0 * static_cast<double>(m) * n * k, [&](int64_t begin, int64_t end) {
-    Memory<T> memory(length(asked));
-    for (int64_t i = begin; i < end; ++i) q_of_one(m, n, k, a + i * m * n, tau + i * k, memory);
+    for (int64_t i = begin; i < end; ++i) q_of_one(m, n, k, a + i * m * n, tau + i * k);
   });
 }
 
@@ -309,12 +463,14 @@ void eigh(int64_t n_batch, int64_t n, T* a, RealOf<T>* values, int32_t* info, bo
     Memory<int> iwork(asked_ints);
     for (int64_t i = begin; i < end; ++i) {
       T* matrix = a + i * n * n;
-      info[i] = -1;
-      if (!all_finite(matrix, n * n)) continue;
-      if (with_vectors && n > 2 * kPanel && is_moderate(matrix, n * n)) {
-        info[i] = eigh_large(n, matrix, values + i * n, is_upper);
+      bool is_large = with_vectors && n > kOneByOne;
+      if ((is_large || n <= kOneByOne) && is_moderate(matrix, n * n)) {
+        info[i] = is_large ? eigh_large(n, matrix, values + i * n, is_upper)
+                           : eigh_small(n, matrix, values + i * n, is_upper, with_vectors);
         continue;
       }
+      info[i] = -1;
+      if (!all_finite(matrix, n * n)) continue;
       decompose(matrix, values + i * n, work.data(), work.size, rwork.data(), rwork.size,
                 iwork.data(), iwork.size, info + i);
     }
@@ -404,17 +560,22 @@ void svd(int64_t n_batch, int64_t m, int64_t n, T* a, T* u, RealOf<T>* s, T* vh,
     Memory<int> iwork(8 * k);
     for (int64_t i = begin; i < end; ++i) {
       T* matrix = a + i * m * n;
-      info[i] = -1;
-      if (!all_finite(matrix, m * n)) continue;
-      // The library does better with much longer ones: it makes them square first.
-      if (u && k > 2 * kPanel && most <= 2 * k && is_moderate(matrix, m * n)) {
-        info[i] = svd_large(m, n, matrix, u + i * m * u_columns, s + i * k, vh + i * v_rows * n,
-                            u_columns, v_rows);
+      T *left = u ? u + i * m * u_columns : nullptr, *right = u ? vh + i * v_rows * n : nullptr;
+      // The library does better with much longer ones: it makes them square first. Where it does so
+      // to small ones, it is left to: the vectors of no singular value are then PyTorch's.
+      bool is_large = u && k > kOneByOne && most <= 2 * k;
+      bool is_small = k <= kOneByOne && (most == k || most < 11 * k / 6);
+      if ((is_large || is_small) && is_moderate(matrix, m * n)) {
+        R* values = s + i * k;
+        info[i] = is_large ? svd_large(m, n, matrix, left, values, right, u_columns, v_rows)
+                  : m >= n ? svd_small(m, n, matrix, left, values, right, u_columns)
+                           : svd_small_wide(m, n, matrix, left, values, right, v_rows);
         continue;
       }
-      decompose(matrix, s + i * k, u ? u + i * m * u_columns : work.data(),
-                u ? vh + i * v_rows * n : work.data(), work.data(), work.size, rwork.data(),
-                iwork.data(), info + i);
+      info[i] = -1;
+      if (!all_finite(matrix, m * n)) continue;
+      decompose(matrix, s + i * k, u ? left : work.data(), u ? right : work.data(), work.data(),
+                work.size, rwork.data(), iwork.data(), info + i);
     }
   });
 }
@@ -466,13 +627,18 @@ void least_squares(int64_t n_batch, int64_t m, int64_t n, int64_t n_rhs, T* a, T
     Memory<R> rwork(n_real);
     Memory<int> iwork(n_ints);
     for (int64_t i = begin; i < end; ++i) {
+      T *matrix = a + i * m * n, *x = b + i * most * n_rhs;
       int found = 0;
-      info[i] = -1;
-      if (!all_finite(a + i * m * n, m * n) || !all_finite(b + i * most * n_rhs, most * n_rhs))
+      if (way == LeastSquares::Gelsy && solved_by_qr(m, n, n_rhs, matrix, x, rcond, work)) {
+        rank[i] = n;
+        info[i] = 0;
         continue;
+      }
+      info[i] = -1;
+      if (!all_finite(matrix, m * n) || !all_finite(x, most * n_rhs)) continue;
       std::fill(iwork.data(), iwork.data() + n_ints, 0);  // gelsy: no column must come first
-      solve(a + i * m * n, b + i * most * n_rhs, s ? s + i * k : nullptr, &found, work.data(),
-            work.size, rwork.data(), iwork.data(), info + i);
+      solve(matrix, x, s ? s + i * k : nullptr, &found, work.data(), work.size, rwork.data(),
+            iwork.data(), info + i);
       if (rank) rank[i] = found;
     }
   });

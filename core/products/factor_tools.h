@@ -44,6 +44,20 @@ RealOf<T> pivot_size(T x) {
   return std::abs(std::real(x)) + std::abs(std::imag(x));
 }
 
+template <class T>
+T conj_of(T x) {
+  if constexpr (is_complex_v<T>) return std::conj(x);
+  return x;
+}
+
+// The product without the checks for infinities that the standard asks of complex numbers.
+template <class T>
+T times(T x, T y) {
+  if constexpr (is_complex_v<T>)
+    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+  return x * y;
+}
+
 // Memory for a routine, which is called twice: to ask how much it wants, then with it.
 template <class T>
 struct Memory {

@@ -325,9 +325,18 @@ void multiply_complex_rows(const Gemm<std::complex<R>>& x) {
   real.b = reinterpret_cast<const R*>(x.b), real.ldb = 2 * x.ldb;
   real.c = products.data(), real.ldc = real.n;
   gemm(real);
+  bool is_whole = x.alpha == R(1) && x.beta == R(0);
   for (int64_t i = 0; i < x.m; ++i) {
     const R *first = products.data() + 2 * i * real.n, *second = first + real.n;
     std::complex<R>* c = x.c + i * x.ldc;
+    if (is_whole && is_b_stored) {  // most products, without the tests of each element
+      R* to = reinterpret_cast<R*>(c);
+      for (int64_t j = 0; j < real.n; j += 2) {
+        to[j] = first[j] - second[j + 1];
+        to[j + 1] = first[j + 1] + second[j];
+      }
+      continue;
+    }
     for (int64_t j = 0; j < x.n; ++j) {
       if (is_b_stored) {
         store_complex(x, first[2 * j] - second[2 * j + 1], first[2 * j + 1] + second[2 * j], c[j]);

@@ -52,7 +52,7 @@ def sparse_coo_tensor(
                values=tensor([3., 4., 5.]),
                size=(2, 3), nnz=3, layout=torch.sparse_coo)
     """
-    from facula.sparse import _construct
+    import facula.sparse._construct as _construct
 
     if indices is None and size is None:
         raise TypeError("sparse_coo_tensor: expected indices and values, or a size.")
@@ -99,7 +99,7 @@ def sparse_compressed_tensor(
         tensor([[0., 4.],
                 [3., 0.]])
     """
-    from facula.sparse import _construct
+    import facula.sparse._construct as _construct
 
     if layout is None:
         raise RuntimeError(
@@ -151,7 +151,7 @@ def sparse_csr_tensor(
         >>> x @ facula.ones(3)
         tensor([3., 9.])
     """
-    from facula.sparse import _construct
+    import facula.sparse._construct as _construct
 
     return _construct.compressed(
         _core.sparse_csr,
@@ -198,7 +198,7 @@ def sparse_csc_tensor(
         tensor([[0., 4.],
                 [3., 0.]])
     """
-    from facula.sparse import _construct
+    import facula.sparse._construct as _construct
 
     return _construct.compressed(
         _core.sparse_csc,

@@ -21,8 +21,9 @@ def _as_indices(name: str, given: Any, device: Any, *, keeps_int32: bool = False
         raise RuntimeError(f"{name}: expected dense indices, got a sparse tensor.")
     if dtype.is_complex or dtype == facula.bool:
         raise RuntimeError(f"{name}: expected integers as indices, got {dtype}.")
-    keeps = keeps_int32 and dtype == facula.int32
-    return tensor.detach().to(device=device, dtype=dtype if keeps else facula.int64)
+    if dtype == facula.int64 or (keeps_int32 and dtype == facula.int32):
+        return tensor.detach() if tensor.device == device else tensor.detach().to(device)
+    return tensor.detach().to(device=device, dtype=facula.int64)
 
 
 def _as_values(given: Any, dtype: Any, device: Any) -> Tensor:
@@ -30,7 +31,7 @@ def _as_values(given: Any, dtype: Any, device: Any) -> Tensor:
         return facula.tensor(given, dtype=dtype, device=device)
     if is_sparse(given):
         raise RuntimeError("expected dense values, got a sparse tensor. Use its values().")
-    return given.to(device=device, dtype=dtype)
+    return given if device is dtype is None else given.to(device=device, dtype=dtype)
 
 
 def _finish(made: SparseTensor, requires_grad: bool) -> SparseTensor:
@@ -84,7 +85,7 @@ def _least_size(indices: Tensor, values: Tensor) -> tuple[int, ...]:
 
 def check_coo(indices: Tensor, values: Tensor, size: Sequence[int] | None) -> None:
     """Raise unless shapes of indices, values and result fit each other."""
-    columns, shape = tuple(indices.shape), tuple(values.shape)
+    columns, shape = indices.shape, values.shape
     if len(columns) != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(columns)}")
     if len(shape) == 0:
@@ -102,9 +103,9 @@ def check_coo(indices: Tensor, values: Tensor, size: Sequence[int] | None) -> No
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, "
             f"sparse_dim = {n}, dense_dim = {n_dense}"
         )
-    if min(size, default=0) < 0:
+    if size and min(size) < 0:
         raise RuntimeError(f"expected sizes of at least 0, got {tuple(size)}.")
-    if n_dense > 0 and shape[1:] != tuple(size[n:]):
+    if n_dense > 0 and tuple(shape[1:]) != tuple(size[n:]):
         raise RuntimeError(
             f"values has incorrect size, expected {[shape[0], *size[n:]]}, got {list(shape)}"
         )
@@ -186,12 +187,13 @@ def check_compressed(
 ) -> None:
     """Raise unless shapes of indices, values and result fit each other."""
     first, second = _NAMES[layout]
-    n_starts, n_places, shape = outer.numel(), plain.numel(), tuple(values.shape)
-    if outer.dim() != 1 or plain.dim() != 1 or len(shape) < 1:
+    starts, places, shape = outer.shape, plain.shape, values.shape
+    if len(starts) != 1 or len(places) != 1 or len(shape) < 1:
         raise RuntimeError(
             f"{first} and {second} must be vectors and values have their length first, got shapes "
-            f"{list(outer.shape)}, {list(plain.shape)} and {list(shape)}."
+            f"{list(starts)}, {list(places)} and {list(shape)}."
         )
+    n_starts, n_places = starts[0], places[0]
     if len(size) != 1 + len(shape) or min(size) < 0:
         raise RuntimeError(
             f"size: expected two sizes and those of the values behind their first dimension, got "
@@ -209,7 +211,7 @@ def check_compressed(
             f"{second}.shape[-1] must be equal to nnz ({shape[0]}) as defined by "
             f"values.shape[0], but got {n_places}"
         )
-    if shape[1:] != tuple(size[2:]):
+    if len(shape) > 1 and tuple(shape[1:]) != tuple(size[2:]):
         raise RuntimeError(
             f"values must have the shape (nnz, *{list(size[2:])}), got {list(shape)}"
         )

@@ -1,5 +1,7 @@
 """Factorisations."""
 
+import math
+
 import numpy as np
 import pytest
 from linalg.matrices import (
@@ -133,6 +135,7 @@ def test_ldl_has_no_derivative():
         (3, 3),
         (2, 5, 3),
         (2, 3, 5),
+        (17, 33),
         (60, 40),
         (64, 64),
         (2, 65, 65),
@@ -153,6 +156,22 @@ def test_qr_multiplies_to_the_matrix(shape, dtype):
     q, only = L.qr(a, "r")
     assert q.shape == (0,)
     assert facula.equal(only, L.qr(a).R)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m", [6, 33])
+def test_qr_takes_columns_of_any_size(m, dtype):
+    a = random(dtype, m, 6)
+    limits = facula.finfo(a.dtype)
+    # The squares of some vanish, those of others overflow.
+    sizes = [1, 0, limits.tiny, limits.max / 64, limits.tiny * 2e-5, limits.eps**4]
+    a = a * facula.tensor(sizes, dtype=a.real.dtype)
+    q, r = L.qr(a)
+    assert_near(q.mH @ q, facula.eye(6).to(a.dtype))
+    for column, expected, size in zip((q @ r).mT, a.mT, sizes, strict=True):
+        if size >= limits.tiny:
+            assert_near(column / size, expected / size)
+    assert L.qr(a * math.nan).R.isnan().any()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

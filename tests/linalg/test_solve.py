@@ -228,3 +228,21 @@ def test_inverses_from_cholesky_factors_are_hermitian(n, dtype):
         assert_near(inverse @ a, facula.eye(n, dtype=a.dtype).expand(2, n, n))
         assert facula.equal(inverse.tril(-1), inverse.triu(1).mH)
         assert facula.equal(facula.cholesky_inverse(factor[1], upper), inverse[1])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(40, 30), (30, 30), (30, 40), (150, 140)])
+def test_least_squares_find_the_rank_and_the_shortest_solution(shape, dtype):
+    k = min(shape)
+    u, s, vh = L.svd(random(dtype, *shape), full_matrices=False)
+    for smallest, rank in ((1e-2, k), (0.0, k - 1)):
+        values = facula.linspace(1, 0.5, k, dtype=s.dtype)
+        values[-1] = smallest
+        a = (u * values) @ vh
+        for n_sides in (2, 12):
+            b = random(dtype, shape[0], n_sides, seed=2)
+            result = L.lstsq(a, b, rcond=1e-5)
+            assert result.rank.item() == rank
+            assert L.lstsq(a, b, rcond=0.1).rank.item() == k - 1
+            inverse = (values[:rank].reciprocal() * vh[:rank].mH) @ u[:, :rank].mH
+            assert_near(result.solution / 100, inverse @ b / 100)

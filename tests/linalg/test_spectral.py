@@ -37,6 +37,11 @@ def test_one_triangle_of_hermitian_matrices_is_read():
     unread = facula.full((4, 4), math.nan, dtype=a.dtype).triu(1)
     assert_near(L.eigvalsh(a.tril() + unread), L.eigvalsh(a))
     assert_near(L.eigvalsh(a.triu(), UPLO="U"), L.eigvalsh(a))
+    for n in (4, 40, 150):
+        a = positive("complex128", n, n)
+        given = a.triu() + facula.full_like(a, math.nan).tril(-1) + 1j * facula.eye(n)
+        values, vectors = L.eigh(given, UPLO="U")
+        assert_near(vectors @ (values.unsqueeze(-1) * vectors.mH), a)
     with pytest.raises(RuntimeError, match="expected UPLO 'L' or 'U', got 'X'"):
         L.eigh(a, "X")
 
@@ -53,7 +58,9 @@ def test_eigenvectors_are_multiplied_by_the_matrix_with_their_values(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(3, 3), (2, 5, 3), (2, 3, 5), (60, 40), (150, 150), (140, 200)])
+@pytest.mark.parametrize(
+    "shape", [(3, 3), (2, 5, 3), (2, 3, 5), (60, 40), (40, 60), (150, 150), (140, 200)]
+)
 def test_singular_vectors_and_values_multiply_to_the_matrix(shape, dtype):
     a = random(dtype, *shape)
     m, n, k = *shape[-2:], min(shape[-2:])
