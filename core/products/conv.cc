@@ -24,8 +24,6 @@ void multiply_images(const ConvShape& s, const T* w, Trans trans, const T* from,
                      T* to) {
   int64_t n_from = trans == Trans::No ? s.in_channels : s.out_channels;
   int64_t n_to = trans == Trans::No ? s.out_channels : s.in_channels, n_pixels = s.out_pixels();
-  for (int64_t i = 0; bias && i < s.n_batch * s.groups * n_to; ++i)
-    std::fill(to + i * n_pixels, to + (i + 1) * n_pixels, bias[i % (s.groups * n_to)]);
   for (int64_t group = 0; group < s.groups; ++group) {
     Gemm<T> product;
     product.trans_a = trans;
@@ -36,7 +34,7 @@ void multiply_images(const ConvShape& s, const T* w, Trans trans, const T* from,
     product.n_batch = s.n_batch;
     product.stride_b = s.groups * n_from * n_pixels;
     product.stride_c = s.groups * n_to * n_pixels;
-    product.beta = bias ? T(1) : T(0);
+    if (bias) product.bias = bias + group * n_to;
     gemm(product);
   }
 }

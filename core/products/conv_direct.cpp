@@ -1,6 +1,7 @@
 // Convolutions in which every number meets few channels: each group has one of them, or there are
 // few outputs. Packing windows would cost more than multiplying them. The lines of the image that
 // some lines of pixels reach over are copied with their padding, and read from there once per tap.
+// Those of 3x3 taps for each channel by itself are read where they lie.
 #include <algorithm>
 #include <utility>
 
@@ -292,6 +293,160 @@ void sum_block_of_lines(const Lines<T>& lines, const Block& block, const T* copy
   }
 }
 
+// ---- the same of 3x3, which copying would take longer than
+
+constexpr int kTaps = 3;  // in each direction
+
+// Of lines that are read where they lie, the last vector ends with the last pixel and may overlap
+// the one before, so that a whole one is stored.
+template <class T>
+struct Plane {
+  const WindowSum<T>& s;
+  int64_t shifts[kTaps];      // of the taps of a line
+  Scratch<uint32_t> insides;  // for each vector and tap, which of its numbers are in the image
+
+  explicit Plane(const WindowSum<T>& sum) : s(sum), insides(n_vectors() * kTaps) {
+    for (int c = 0; c < kTaps; ++c) shifts[c] = s.taps[2][c].shift;
+    uint32_t* to = insides.data();
+    for (int64_t i = 0; i < n_vectors(); ++i)
+      for (Tap t : s.taps[2])
+        *to++ = numbers_inside(place(i) * s.x_step[2] + t.shift, s.x_step[2] * Vec<T>::kLanes);
+  }
+  int64_t n_vectors() const { return ceil_div(s.grid[2], Vec<T>::kLanes); }
+  int64_t place(int64_t i) const {
+    return std::max<int64_t>(0, std::min((i + 1) * Vec<T>::kLanes, s.grid[2]) - Vec<T>::kLanes);
+  }
+
+ private:
+  // Of n numbers, 32 at most, from `first` on.
+  uint32_t numbers_inside(int64_t first, int64_t n) const {
+    int64_t begin = std::clamp<int64_t>(-first, 0, n);
+    int64_t end = std::clamp(s.x_sizes[2] - first, begin, n);
+    return static_cast<uint32_t>((uint64_t{1} << end) - (uint64_t{1} << begin));
+  }
+};
+
+// The weights of a plane, of the taps from the uppermost line down.
+template <class T>
+struct PlaneWeights {
+  const T* w;
+  int64_t line;  // from one line to the next: up or down
+  PlaneWeights(const WindowShape& s, const T* weights) {
+    bool is_flipped = s.taps[1].step.shift < 0;
+    line = is_flipped ? -kTaps : kTaps;
+    w = weights + (is_flipped ? (kTaps - 1) * kTaps : 0);
+  }
+};
+
+// kR lines of kN vectors of pixels, kStep apart, from vector i on. Their uppermost line of taps is
+// line h of the image x.
+template <int kStep, int kR, int kN, class T>
+void sum_lines_in_place(const Plane<T>& plane, PlaneWeights<T> weights, const T* x, int64_t h,
+                        int64_t i, T bias, T* to, int64_t to_line) {
+  using V = Vec<T>;
+  constexpr int lanes = V::kLanes;
+  const WindowSum<T>& s = plane.s;
+  const uint32_t* insides = plane.insides.data() + i * kTaps;
+  int64_t places[kN], height = s.x_sizes[1], width = s.x_sizes[2];
+  for (int j = 0; j < kN; ++j) places[j] = plane.place(i + j);
+  V sums[kR][kN];
+#pragma GCC unroll 4
+  for (int r = 0; r < kR; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kN; ++j) sums[r][j] = V(bias);
+  }
+  // What the next lines meet first: from memory, it would be waited for.
+  const T* next = x + (h + kTaps + (kR - 1) * kStep) * width + places[0] * kStep;
+#pragma GCC unroll 8
+  for (int r = 0; r < kR * kStep; ++r, next += width)
+    for (int j = 0; j < kN * kStep * lanes; j += 64 / static_cast<int>(sizeof(T)))
+      __builtin_prefetch(next + j);
+  V factors[kTaps * kTaps];
+#pragma GCC unroll 16
+  for (int t = 0; t < kTaps * kTaps; ++t)
+    factors[t] = V(weights.w[t / kTaps * weights.line + t % kTaps]);
+#pragma GCC unroll 16
+  for (int l = 0; l < kTaps + (kR - 1) * kStep; ++l) {
+    if (h + l < 0 || h + l >= height) continue;
+    const T* line = x + (h + l) * width;
+#pragma GCC unroll 3
+    for (int c = 0; c < kTaps; ++c) {
+      V pixels[kN];
+#pragma GCC unroll 2
+      for (int j = 0; j < kN; ++j) {
+        const T* from = line + places[j] * kStep + plane.shifts[c];
+        uint32_t inside = insides[j * kTaps + c];
+        pixels[j] = load_masked(from, inside & kAllLanes<T>);
+        if (kStep == 2) pixels[j] = evens(pixels[j], load_masked(from + lanes, inside >> lanes));
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < kR; ++r) {
+        int t = l - r * kStep;
+        if (t < 0 || t >= kTaps) continue;
+#pragma GCC unroll 2
+        for (int j = 0; j < kN; ++j)
+          sums[r][j] = fma(factors[t * kTaps + c], pixels[j], sums[r][j]);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kR; ++r, to += to_line) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kN; ++j) {
+      if (s.grid[2] < lanes) {
+        sums[r][j].store(to, s.grid[2]);
+      } else {
+        sums[r][j].store(to + places[j]);
+      }
+    }
+  }
+}
+
+// Whether the taps of 3x3 are read where they lie. Vectors of 16 bytes have no masks: their edges
+// should not be most of a line.
+template <class T>
+bool reads_in_place(const WindowShape& s) {
+  int64_t step = s.taps[1].step.shift;
+  return s.n_rows == 1 && s.n_channels == 1 && s.taps[0].n == 1 && s.taps[1].n == kTaps &&
+         s.taps[2].n == kTaps && s.x_step[1] == s.x_step[2] && s.x_step[2] <= 2 &&
+         (step == 1 || step == -1) && s.y_step[2] == 1 &&
+         (kVecBytes > 16 || s.grid[2] >= 4 * Vec<T>::kLanes);
+}
+
+// The lines [begin, end) of pixels of one plane, at depth d.
+template <int kStep, class T>
+void sum_plane(const Plane<T>& plane, const T* w, int64_t channel, int64_t d, int64_t begin,
+               int64_t end) {
+  const WindowSum<T>& s = plane.s;
+  PlaneWeights<T> weights(s, w);
+  T bias = s.bias ? s.bias[channel % s.groups] : T(0);
+  int64_t x_d = d * s.x_step[0] + s.taps[0].first.shift;
+  bool is_inside = x_d >= 0 && x_d < s.x_sizes[0];
+  const T* x = s.x + channel * s.x_plane() + x_d * s.x_sizes[1] * s.x_sizes[2];
+  T* y =
+      s.y + channel * s.y_plane() + (d * s.y_step[0] + s.y_first[0]) * s.y_sizes[1] * s.y_sizes[2];
+  int64_t to_line = s.y_step[1] * s.y_sizes[2];
+  for (int64_t i = begin; i < end; i += kLines) {
+    // The last lines may be summed twice.
+    int64_t line = std::max(begin, std::min(i, end - kLines));
+    int64_t n_lines = std::min<int64_t>(kLines, end - begin);
+    T* to = y + line * to_line + s.y_first[1] * s.y_sizes[2];
+    int64_t h = is_inside ? line * kStep + s.taps[1].low() : s.x_sizes[1];
+    int64_t j = 0;
+    if (n_lines == kLines) {
+      for (; j + kLineVectors <= plane.n_vectors(); j += kLineVectors)
+        sum_lines_in_place<kStep, kLines, kLineVectors>(plane, weights, x, h, j, bias, to, to_line);
+      if (j < plane.n_vectors())
+        sum_lines_in_place<kStep, kLines, 1>(plane, weights, x, h, j, bias, to, to_line);
+    } else {
+      for (; j < plane.n_vectors(); ++j)
+        for (int64_t r = 0; r < n_lines; ++r)
+          sum_lines_in_place<kStep, 1, 1>(plane, weights, x, h + r * kStep, j, bias,
+                                          to + r * to_line, to_line);
+    }
+  }
+}
+
 // The weights of a group in the order of the sum: for each channel and tap, its rows.
 template <class T>
 void gather_weights(const WindowSum<T>& s, int64_t group, T* to) {
@@ -347,7 +502,29 @@ constexpr std::array<MultiplyPlanes<T>, sizeof...(I)> multiply_planes_by_size(
 }
 
 template <class T>
+void sum_planes(const WindowSum<T>& s) {
+  Plane<T> plane(s);
+  bool is_gathered = are_gathered(s);
+  auto sum = s.x_step[2] == 1 ? sum_plane<1, T> : sum_plane<2, T>;
+  int64_t line_work = s.grid[2] * s.n_taps();
+  int64_t n_bands = ceil_div(s.grid[1], kLines + tuning::kTaskWork / line_work);
+  int64_t n_blocks = s.n_batch * s.groups * s.grid[0] * n_bands;
+  int64_t work = line_work * ceil_div(s.grid[1], n_bands);
+  parallel_for(n_blocks, ceil_div(tuning::kTaskWork, work), [&](int64_t begin, int64_t end) {
+    Scratch<T> gathered(s.n_taps());
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t band = i % n_bands, d = i / n_bands % s.grid[0], channel = i / n_bands / s.grid[0];
+      const T* w = s.w_group(channel % s.groups);
+      if (!is_gathered) gather_weights(s, channel % s.groups, gathered.data());
+      sum(plane, is_gathered ? w : gathered.data(), channel, d, s.grid[1] * band / n_bands,
+          s.grid[1] * (band + 1) / n_bands);
+    }
+  });
+}
+
+template <class T>
 void sum_few_rows(const WindowSum<T>& s) {
+  if (reads_in_place<T>(s)) return sum_planes(s);
   Lines<T> lines(s);
   int64_t depth = s.n_channels * s.n_taps(), n = lines.blocks_of_image();
   int64_t work = s.n_rows * depth * lines.n_h * lines.n_w;

@@ -115,13 +115,6 @@ void multiply_task(const WindowSum<T>& s, const Cut& cut, int64_t group, int64_t
       return {space.sums.data() + j * kCols<T>, n_panels * kCols<T>, true};
     return {s.y_row(image, group, row) + begin(j) % n_pixels, s.y_plane(), false};
   };
-  for (int64_t j = 0; s.bias && j < n_panels; ++j) {
-    Target<T> to = target(j);
-    for (int64_t r = 0; r < n_rows; ++r) {
-      T* values = to.data + r * to.ld;
-      std::fill(values, values + end(j) - begin(j), s.bias[group * s.n_rows + row + r]);
-    }
-  }
   for (int64_t slice = 0; slice < cut.n_slices; ++slice) {
     int64_t channel = slice * cut.slice_channels;
     int64_t n_channels = std::min(cut.slice_channels, s.n_channels - channel);
@@ -138,7 +131,8 @@ void multiply_task(const WindowSum<T>& s, const Cut& cut, int64_t group, int64_t
         int64_t n_cols = end(j) - begin(j), step = ceil_div(n_cols, kVector<T>) * kVector<T>;
         Tile<T> tile{a,     space.windows.data() + j * stride,   step,
                      depth, to.data + (i * kRows - row) * to.ld, to.ld};
-        tile.beta = slice == 0 && s.bias == nullptr ? T(0) : T(1);
+        tile.beta = slice == 0 ? T(0) : T(1);
+        if (slice == 0 && s.bias) tile.bias = s.bias + group * s.n_rows + i * kRows;
         if (j == n_panels - 1) tile.next_a = a.data + kRows * depth;
         multiply_tile(tile, height, n_cols);
       }

@@ -121,18 +121,22 @@ __m512i load_inside(const BFloat16* line, int64_t at, int64_t size) {
 // Every vector is stored as a whole: what is too much of it is overwritten by the next line.
 void copy_words(const WindowShape& s, const Block& block, const BFloat16* low, const BFloat16* high,
                 int64_t high_shift, int64_t width, uint32_t* to) {
-  auto words = [&](const BFloat16* x, const CopiedLine& line, int64_t at) {
-    __builtin_prefetch(x + line.from + at + tuning::kPlanesAhead * s.x_plane());
-    return widen(_mm512_castsi512_si256(load_inside(x + line.from, at, s.x_sizes[2])));
+  auto words = [&](const BFloat16* x, int64_t at, uint64_t mask) FACULA_INLINE {
+    __builtin_prefetch(x + at + tuning::kPlanesAhead * s.x_plane());
+    if (mask == 0) return __m512i{};
+    return widen(_mm256_maskz_loadu_epi16(static_cast<__mmask16>(mask), x + at));
   };
   for (const CopiedLine& line : block.copied) {
     for (int64_t j = 0; j < width; j += kLanes) {
       __m512i word{};
       if (line.is_inside) {
-        word = words(low, line, line.first + j);
+        int64_t at = line.first + j;
+        uint64_t mask = bits_between(-at, s.x_sizes[2] - at);
+        word = words(low + line.from, at, mask);
         if (high) {
-          __m512i upper = words(high, line, line.first + j + high_shift);
-          word = _mm512_or_si512(word, _mm512_slli_epi32(upper, 16));
+          at += high_shift;
+          if (high_shift != 0) mask = bits_between(-at, s.x_sizes[2] - at);
+          word = _mm512_or_si512(word, _mm512_slli_epi32(words(high + line.from, at, mask), 16));
         }
       }
       _mm512_storeu_si512(to + j, word);
@@ -323,12 +327,22 @@ struct StoreSums {
   }
 };
 
-// The pixels of a block: where the first copy has them, and where a row of the result.
+// Some of a vector's numbers: those with a bit in the mask are neighbours in a row of the result.
+struct Run {
+  int64_t to;  // the place of the first number of the vector, if it were a neighbour too
+  uint32_t mask;
+};
+
+// The pixels of a block.
 struct Pixels {
-  std::vector<int64_t> from, to;
+  std::vector<int64_t> from;      // where the first copy has them, in bytes
+  std::vector<Run> runs;          // where vectors of them are stored
+  std::vector<size_t> first_run;  // of each vector, and one after the last
 
   Pixels(const Copies& copies, const Block& block) {
     const WindowShape& s = copies.s;
+    from.resize(static_cast<size_t>(block.n_pixels));
+    int64_t pixel = 0;
     for (const Band& band : block.bands) {
       int64_t image = band.image * s.groups * s.n_rows * s.y_plane();
       int64_t d = band.d * s.y_step[0] + s.y_first[0];
@@ -336,60 +350,57 @@ struct Pixels {
         int64_t h = (band.h + i) * s.y_step[1] + s.y_first[1];
         int64_t row = (band.first_row + i * s.x_step[1]) * copies.width();
         int64_t line = image + (d * s.y_sizes[1] + h) * s.y_sizes[2] + s.y_first[2];
-        for (int64_t w = 0; w < band.n_pixels; ++w) {
-          from.push_back((row + w * s.x_step[2]) * 4);
-          to.push_back(line + (band.w + w) * s.y_step[2]);
-        }
+        add_runs(line + band.w * s.y_step[2], s.y_step[2], pixel % kLanes, band.n_pixels);
+        int64_t* places = &from[static_cast<size_t>(pixel)];
+        for (int64_t w = 0; w < band.n_pixels; ++w) places[w] = (row + w * s.x_step[2]) * 4;
+        pixel += band.n_pixels;
       }
+    }
+    first_run.push_back(runs.size());
+  }
+
+ private:
+  // Of the next n pixels, which lie `step` apart, from a lane of a vector on.
+  void add_runs(int64_t to, int64_t step, int64_t lane, int64_t n) {
+    for (int64_t w = 0; w < n; lane = 0) {
+      int64_t n_lanes = std::min(kLanes - lane, n - w), first = to + (w - lane) * step;
+      if (lane == 0) first_run.push_back(runs.size());
+      if (lane == 0 || runs.back().to != first) runs.push_back({first, 0});
+      runs.back().mask |= ((1u << n_lanes) - 1) << lane;
+      w += n_lanes;
     }
   }
 };
 
-// Some of a vector's numbers: those with a bit in the mask are neighbours in a row of the result.
-struct Run {
-  int64_t to;  // the place of the first number of the vector, if it were a neighbour too
-  uint32_t mask;
-};
-
-std::vector<Run> runs_of(const Pixels& pixels, int64_t first, int64_t n, int64_t step) {
-  std::vector<Run> runs;
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t to = pixels.to[static_cast<size_t>(first + i)] - i * step;
-    if (runs.empty() || runs.back().to != to) runs.push_back({to, 0});
-    runs.back().mask |= 1u << i;
-  }
-  return runs;
-}
-
 // Not inlined: its loop would take the registers of the others.
-[[gnu::noinline]] void store_apart(const std::vector<Run>& runs, int64_t step, __m256i numbers,
+[[gnu::noinline]] void store_apart(const Run* run, const Run* last, int64_t step, __m256i numbers,
                                    BFloat16* y) {
   alignas(32) uint16_t bits[kLanes];
   _mm256_store_si256(reinterpret_cast<__m256i*>(bits), numbers);
-  for (const Run& run : runs)
-    for (uint32_t left = run.mask; left != 0; left &= left - 1) {
+  for (; run < last; ++run)
+    for (uint32_t left = run->mask; left != 0; left &= left - 1) {
       int i = __builtin_ctz(left);
-      std::memcpy(y + run.to + i * step, bits + i, sizeof(bits[i]));
+      std::memcpy(y + run->to + i * step, bits + i, sizeof(bits[i]));
     }
 }
 
-void store_runs(const std::vector<Run>& runs, int64_t step, __m256i numbers, BFloat16* y) {
-  if (step > 2) return store_apart(runs, step, numbers, y);
-  for (const Run& run : runs) {
-    auto mask = static_cast<__mmask16>(run.mask);
+void store_runs(const Run* run, const Run* last, int64_t step, __m256i numbers, BFloat16* y) {
+  if (step > 2) return store_apart(run, last, step, numbers, y);
+  for (; run < last; ++run) {
+    auto mask = static_cast<__mmask16>(run->mask);
     if (step == 1) {
-      _mm256_mask_storeu_epi16(y + run.to, mask, numbers);
+      _mm256_mask_storeu_epi16(y + run->to, mask, numbers);
     } else {
       __mmask32 evens = _mm512_movepi16_mask(_mm512_maskz_set1_epi32(mask, 0x8000));
-      _mm512_mask_storeu_epi16(y + run.to, evens, widen(numbers));
+      _mm512_mask_storeu_epi16(y + run->to, evens, widen(numbers));
     }
   }
 }
 
 // Sums of up to kLanes pixels, of which a line has those of n_rows rows of the result.
 FACULA_PAIRS void store_pixels(const WindowSum<BFloat16>& s, int64_t group, int64_t first_row,
-                               int64_t n_rows, const std::vector<Run>& runs, const float* sums,
-                               int64_t ld) {
+                               int64_t n_rows, const Run* runs, const Run* last_run,
+                               const float* sums, int64_t ld) {
   for (int64_t j = 0; j < n_rows; j += kLanes) {
     Vec<float> square[kLanes];
 #pragma GCC unroll 16
@@ -405,7 +416,7 @@ FACULA_PAIRS void store_pixels(const WindowSum<BFloat16>& s, int64_t group, int6
         (square[i] + Vec<float>(static_cast<float>(s.bias[row + i]))).store(rounded);
         numbers = _mm256_load_si256(reinterpret_cast<const __m256i*>(rounded));
       }
-      store_runs(runs, step, numbers, y);
+      store_runs(runs, last_run, step, numbers, y);
     }
   }
 }
@@ -447,10 +458,11 @@ void sum_windows(const WindowSum<BFloat16>& s) {
           };
           multiply_rows(begin, end, n_vectors, lines.data(), static_cast<int64_t>(lines.size()), w,
                         place_of, store_at);
-          for (int64_t p = begin; p < end; p += kLanes)
-            store_pixels(s, group, row, panels.width(panel),
-                         runs_of(pixels, p, std::min(kLanes, end - p), s.y_step[2]),
-                         sums + (p - begin) * kWidth, kWidth);
+          for (int64_t p = begin; p < end; p += kLanes) {
+            const size_t* run = &pixels.first_run[static_cast<size_t>(p / kLanes)];
+            store_pixels(s, group, row, panels.width(panel), &pixels.runs[run[0]],
+                         pixels.runs.data() + run[1], sums + (p - begin) * kWidth, kWidth);
+          }
         }
       }
     }

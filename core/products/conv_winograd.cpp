@@ -56,33 +56,43 @@ WindowSum<float> tiles_of(const WindowSum<float>& s) {
   return tiles;
 }
 
-// Packed kernels: (place, row, channel) with the rows of a panel together.
+// Packed kernels: (place, row, channel) with the rows of a panel together. Vectors hold the kernels
+// that follow each other there, so that whole lines are stored: places lie a power of two apart
+// where channels do, and a line that waits for its other half would be gone from the cache by then.
 void pack_kernels(const WindowSum<float>& s, int64_t group, int64_t row, float* to) {
-  int64_t n_rows = std::min(kRows, s.n_rows - row), n_channels = s.n_channels;
-  int64_t place_stride = s.n_rows * n_channels;
+  constexpr int v = V::kLanes, n_taps = 9;
+  constexpr int64_t n_ahead = 8;  // channels, each on another page in the gradient of the input
+  int64_t n_rows = std::min(kRows, s.n_rows - row), numel = n_rows * s.n_channels;
+  int64_t offsets[n_taps], place_stride = s.n_rows * s.n_channels, r = 0;
   // The taps of the gradient of the input go backwards.
-  bool flips[2] = {s.taps[1].step.shift < 0, s.taps[2].step.shift < 0};
-  Scratch<float> packed(9 * n_rows * n_channels);
-  pack_weights(s, group, row, n_rows, 0, n_channels, packed.data());
-  to += row * n_channels;
-  for (int64_t c = 0; c < n_channels; ++c, to += n_rows) {
-    for (int64_t r = 0; r < n_rows; r += V::kLanes) {
-      int n = static_cast<int>(std::min<int64_t>(V::kLanes, n_rows - r));
-      V half_done[4][3];
-      for (int j = 0; j < 3; ++j) {
-        V g[3], column[4];
-        for (int i = 0; i < 3; ++i) {
-          int a = flips[0] ? 2 - i : i, b = flips[1] ? 2 - j : j;
-          g[i] = load_first(packed.data() + (c * 9 + a * 3 + b) * n_rows + r, n);
-        }
-        transform_kernel(g, column);
-        for (int i = 0; i < 4; ++i) half_done[i][j] = column[i];
-      }
-      for (int i = 0; i < 4; ++i) {
-        V line[4];
-        transform_kernel(half_done[i], line);
-        for (int j = 0; j < 4; ++j) store_first(to + (i * 4 + j) * place_stride + r, n, line[j]);
-      }
+  for (int t = 0; t < n_taps; ++t) {
+    int64_t a = s.taps[1].step.shift < 0 ? 2 - t / 3 : t / 3;
+    int64_t b = s.taps[2].step.shift < 0 ? 2 - t % 3 : t % 3;
+    int64_t line = s.taps[0].first.index * s.kernel[1] + s.taps[1][a].index;
+    offsets[t] = line * s.kernel[2] + s.taps[2][b].index;
+  }
+  const float* channel = s.w_group(group) + row * s.w_row;
+  to += row * s.n_channels;
+  for (int64_t q = 0; q < numel; q += v) {
+    int n = static_cast<int>(std::min<int64_t>(v, numel - q));
+    float lanes[n_taps][v] = {};
+    for (int i = 0; i < n; ++i) {
+      const float* kernel = channel + r * s.w_row;
+      __builtin_prefetch(kernel + n_ahead * s.w_channel);
+      for (int t = 0; t < n_taps; ++t) lanes[t][i] = kernel[offsets[t]];
+      if (++r == n_rows) r = 0, channel += s.w_channel;
+    }
+    V half_done[4][3];
+    for (int j = 0; j < 3; ++j) {
+      V g[3], column[4];
+      for (int i = 0; i < 3; ++i) g[i] = V::load(lanes[i * 3 + j]);
+      transform_kernel(g, column);
+      for (int i = 0; i < 4; ++i) half_done[i][j] = column[i];
+    }
+    for (int i = 0; i < 4; ++i) {
+      V line[4];
+      transform_kernel(half_done[i], line);
+      for (int j = 0; j < 4; ++j) store_first(to + (i * 4 + j) * place_stride + q, n, line[j]);
     }
   }
 }

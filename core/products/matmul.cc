@@ -69,7 +69,29 @@ cpu::MatmulKernels<T> kernels_of() {
 template <class T>
 void multiply_by(typename cpu::MatmulKernels<T>::Kernel kernel, const Gemm<T>& x) {
   Strides a = strides_of(x.trans_a, x.lda), b = strides_of(x.trans_b, x.ldb);
-  kernel({x.m, x.n, x.k, x.alpha, {x.a, a.row, a.col}, {x.b, b.row, b.col}, x.beta, x.c, x.ldc});
+  kernel({x.m,
+          x.n,
+          x.k,
+          x.alpha,
+          {x.a, a.row, a.col},
+          {x.b, b.row, b.col},
+          x.beta,
+          x.c,
+          x.ldc,
+          x.bias});
+}
+
+// For the ways that add nothing but the old C.
+template <class T>
+Gemm<T> with_bias_in_c(const Gemm<T>& x) {
+  int64_t grain = ceil_div(tuning::kFillGrain, x.n);
+  parallel_for(x.n_batch * x.m, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::fill_n(x.c + i / x.m * x.stride_c + i % x.m * x.ldc, x.n, x.bias[i % x.m]);
+  });
+  Gemm<T> rest = x;
+  rest.beta = 1, rest.bias = nullptr;
+  return rest;
 }
 
 // ---- the ways of whole problems
@@ -373,6 +395,10 @@ void multiply_complex(const Gemm<T>& x) {
 template <class T>
 void gemm(const Gemm<T>& x) {
   if (x.m == 0 || x.n == 0 || x.n_batch == 0) return;
+  GemmWay way = plan_gemm(x, DTypeOf<T>::value, cpu::isa());
+  bool takes_bias =
+      std::is_floating_point_v<T> && (way == GemmWay::Blocked || way == GemmWay::SmallA);
+  if (x.bias && (!takes_bias || x.k == 0)) return gemm(with_bias_in_c(x));
   if (x.k == 0) {
     for (int64_t i = 0; i < x.n_batch; ++i) scale(at_batch(x, i));
     return;
@@ -380,7 +406,7 @@ void gemm(const Gemm<T>& x) {
   auto by = [&](auto kernel) {
     for_each_of_batch(x, [&](const Gemm<T>& one) { multiply_by(kernel, one); });
   };
-  switch (plan_gemm(x, DTypeOf<T>::value, cpu::isa())) {
+  switch (way) {
     case GemmWay::Widened:
       return multiply_widened(x);
     case GemmWay::Pairs:

@@ -32,6 +32,7 @@ struct Gemm : GemmShape {
   T* c = nullptr;
   int64_t ldc = 0;
   int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  const T* bias = nullptr;  // or a number that is added to each row of C. `beta` must be 0 then
 };
 
 // Defined for every dtype but bool. Half and BFloat16 are multiplied and summed in float and

@@ -113,6 +113,7 @@ void multiply_block(const GemmProblem<T>& x, Packs packs, T* packed_a, T* packed
               Tile<T> tile{a, b, step, x.k, x.c + i * kRows * x.ldc + col, x.ldc, x.alpha, x.beta};
               tile.n_sums = n_sums_of<T>(x.k);
               tile.is_padded = packs.b;
+              if (x.bias) tile.bias = x.bias + i * kRows;
               if (j == last_b - 1) tile.next_a = a.data + panel;
               multiply_tile(tile, n_rows, n_cols);
             }
@@ -145,6 +146,7 @@ void multiply_small_a(const GemmProblem<T>& x) {
                        n_steps, x.c + i * x.ldc + first, x.ldc,
                        x.alpha, p == 0 ? x.beta : T(1)};
           tile.n_sums = n_sums_of<T>(n_steps);
+          if (x.bias && p == 0) tile.bias = x.bias + i;
           tile.next_a = a.data + kRows * x.a.row_stride;
           multiply_tile(tile, std::min(kRows, x.m - i), n_cols);
         }
@@ -190,7 +192,7 @@ void multiply_exchanged(const GemmProblem<T>& x) {
       pack_transposed<T>({a.data, a.col_stride, 1}, n_steps, n_steps, x.n, columns.data());
       a = {columns.data(), n_steps, 1};
     }
-    multiply_small_a<T>({x.n, x.m, n_steps, x.alpha, a, b, T(0), product.data(), x.m});
+    multiply_small_a<T>({x.n, x.m, n_steps, x.alpha, a, b, T(0), product.data(), x.m, nullptr});
     add_transposed(x, p == 0 ? x.beta : T(1), product.data());
   }
 }
@@ -205,6 +207,7 @@ void multiply_at_once(const GemmProblem<T>& x) {
                    x.ldc, x.alpha,      x.beta};
       tile.n_sums = n_sums_of<T>(x.k);
       tile.is_padded = false;
+      if (x.bias) tile.bias = x.bias + i;
       multiply_tile(tile, std::min(kRows, x.m - i), std::min(kCols<T>, x.n - j));
     }
   }
@@ -236,7 +239,8 @@ void multiply_blocked(const GemmProblem<T>& x) {
             {x.b.data + p * x.b.row_stride + j * x.b.col_stride, x.b.row_stride, x.b.col_stride},
             p == 0 ? x.beta : T(1),
             x.c + i * x.ldc + j,
-            x.ldc};
+            x.ldc,
+            x.bias && p == 0 ? x.bias + i : nullptr};
         multiply_block(block, packs, packed_a, packed_b);
       }
     }

@@ -18,6 +18,7 @@ struct MatrixView {
 };
 
 // C = alpha A B + beta C, with row-major C of m x n and A of m x k. C is not read when beta is 0.
+// Of the floats' ways Blocked and SmallA add `bias` to the rows, if it is not null.
 template <class T>
 struct GemmProblem {
   int64_t m, n, k;
@@ -26,6 +27,7 @@ struct GemmProblem {
   T beta;
   T* c;
   int64_t ldc;
+  const T* bias;
 };
 
 // By the names of the ways, GemmWay. Null where plan_gemm() never chooses one.

@@ -84,12 +84,14 @@ void multiply_panels(const Tile<T>& tile, int n_last) {
   bool adds = x.beta != T(0);
 #pragma GCC unroll 8
   for (int i = 0; i < kM; ++i) {
+    V bias(x.bias ? x.bias[i] : T(0));
 #pragma GCC unroll 3
     for (int j = 0; j < kN; ++j) {
       V sum = alpha * sums[i][j];
       T* place = x.c + i * ldc + j * v;
       int n = j == kN - 1 ? n_last : static_cast<int>(v);
       if (adds) sum = fma(beta, load_first(place, n), sum);
+      if (x.bias) sum += bias;
       store_first(place, n, sum);
     }
   }

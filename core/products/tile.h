@@ -17,6 +17,7 @@ struct Tile {
   T* c;
   int64_t ldc;
   T alpha = 1, beta = 0;
+  const T* bias = nullptr;    // a number that is added to each row, or null
   int64_t n_sums = 1;         // of which each has every n_sums-th term; see n_sums_of()
   bool is_padded = true;      // rows of B are whole vectors
   const T* next_a = nullptr;  // the rows of A that come next, if these are needed no more

@@ -258,6 +258,14 @@ EDGES = [
         for width in range(1, 41)
         for n, stride in ((8, 1), (19, 2), (32, 3))
     ),
+    *(
+        ((2, 3, height, width), (3, 1, 3, 3), {"stride": stride, "padding": 1, "groups": 3})
+        for height in (1, 3, 4, 5, 9)
+        for width in (1, 7, 16, 17, 33)
+        for stride in (1, 2)
+    ),
+    ((1, 2, 11, 13), (2, 1, 3, 3), {"padding": 3, "groups": 2}),
+    ((1, 1, 40, 300), (1, 1, 3, 3), {"stride": 2}),
     ((1, 24, 9, 20), (24, 1, 3, 4), {"padding": 6, "dilation": (2, 3), "groups": 24}),
     ((1, 9, 3, 200), (9, 1, 2, 2), {"padding": 1, "dilation": (1, 64), "groups": 9}),
     ((1, 9, 3, 200), (9, 1, 2, 2), {"padding": 1, "dilation": (1, 65), "groups": 9}),
@@ -285,10 +293,32 @@ def test_small_integers_are_exact_whichever_way_they_go(x_shape, w_shape, option
             assert facula.equal(result, other.real.to(dtype))
 
 
+@pytest.mark.parametrize(
+    "x_shape, w_shape, groups",
+    [
+        ((2, 4, 12, 11), (6, 4, 1, 1), 1),
+        ((2, 9, 40, 41), (3, 3, 1, 1), 3),
+        ((1, 2050, 12, 12), (50, 2050, 1, 1), 1),
+        ((1, 8, 12, 12), (1, 8, 1, 1), 1),
+        ((2, 0, 12, 12), (3, 0, 1, 1), 1),
+        ((3, 300, 5, 5), (20, 300, 1, 1), 1),
+        ((2, 50, 6, 7), (9, 50, 3, 3), 1),
+        ((2, 3, 6, 7), (3, 1, 3, 3), 3),
+    ],
+)
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64, facula.int32])
+def test_a_bias_is_added_once_to_all_pixels_of_its_channel(x_shape, w_shape, groups, dtype):
+    facula.manual_seed(0)
+    shapes = x_shape, w_shape, w_shape[:1]
+    x, w, bias = (facula.randint(-2, 3, shape).to(dtype) for shape in shapes)
+    expected = F.conv2d(x, w, groups=groups) + bias.reshape(-1, 1, 1)
+    assert facula.equal(F.conv2d(x, w, bias, groups=groups), expected)
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="vectors have one width here")
 @pytest.mark.parametrize("capability", ["baseline", "avx2"])
 def test_vectors_of_every_width_give_these_results(capability):
-    names = "test_large_convolutions or test_small_integers or test_results_do_not_depend"
+    names = "test_large_convolutions or test_small_integers or test_results_do_not or test_a_bias"
     command = [
         sys.executable,
         "-m",
