@@ -26,7 +26,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
         >>> facula.count_nonzero(facula.tensor([[0, 1], [2, 3]]), dim=0)
         tensor([1, 2])
     """
-    is_nonzero = input != 0
+    is_nonzero = input if input.dtype == _core.bool else input != 0
     return is_nonzero.sum() if dim is None else is_nonzero.sum(dim)
 
 
@@ -559,13 +559,18 @@ def histogramdd(
             f"histogramdd: expected an input of float32 or float64, got {input.dtype}."
         )
     points = input.detach().reshape(-1, n_dims)
-    columns, edges = [], []
+    columns = points.t().contiguous().unbind(0)
+    ends: list[Any] = [None] * n_dims
+    if range is not None:
+        ends = list(zip(range[::2], range[1::2], strict=True))
+    elif points.numel() > 0 and not points.is_meta:
+        low, high = points.aminmax(dim=0)
+        ends = list(zip(low.tolist(), high.tolist(), strict=True))
+    edges = []
     for i, n in enumerate(bins):
-        columns.append(points.select(1, i).contiguous())
-        ends = None if range is None else tuple(range[2 * i : 2 * i + 2])
         # Unlike histogram, PyTorch returns the edges that it was given.
         along = n.to(input.dtype) if isinstance(n, Tensor) else None
-        edges.append(_edges("histogramdd", columns[i], n, ends) if along is None else along)
+        edges.append(_edges("histogramdd", columns[i], n, ends[i]) if along is None else along)
     shape = [along.numel() - 1 for along in edges]
     n_boxes = step = math.prod(shape)
     # One box more, behind the others, is for points that are outside in some dimension.
@@ -573,7 +578,7 @@ def histogramdd(
     for x, along, n_along in zip(columns, edges, shape, strict=True):
         step //= max(n_along, 1)
         starts = _core.arange(-1, n_along + 1, device=input.device).mul_(step)
-        starts[0] = starts[-1] = n_boxes
+        starts[:: n_along + 1] = n_boxes  # the first and the last
         # The last edge belongs to the last interval.
         interval = _core.searchsorted(along, x, right=True).sub_((x == along[-1]).long())
         place += starts.index_select(0, interval)
