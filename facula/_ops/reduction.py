@@ -497,11 +497,12 @@ def histogram(
     else:
         edges = _edges("histogram", x, bins, range)
     amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
-    is_inside = (x >= edges[0]) & (x <= edges[-1])
+    if isinstance(bins, Tensor) or range is not None:  # else all elements are inside
+        amount = _core.where((x >= edges[0]) & (x <= edges[-1]), amount, 0)
     n_bins = edges.numel() - 1
-    place = (_core.searchsorted(edges, x, right=True) - 1).clamp(0, n_bins - 1)
+    place = _core.searchsorted(edges, x, right=True).sub_(1).clamp_(0, n_bins - 1)
     counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
-    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
+    counts = counts.scatter_add_(0, place, amount)
     if density:
         counts = counts / counts.sum() / edges.diff()
     if out is not None:
