@@ -514,8 +514,14 @@ FACULA_FN Vec<float> load_wide(const BFloat16* from) {
   Native<uint16_t, kVecBytes / 2> bits;
   std::memcpy(&bits, from, sizeof(bits));
 #if defined(FACULA_AVX512)
-  auto wide = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(bits));
-#elif defined(FACULA_AVX2)
+  // To the upper halves by one instruction instead of a conversion and a shift.
+  const Native<uint16_t> places = {0, 0, 0, 1, 0, 2,  0, 3,  0, 4,  0, 5,  0, 6,  0, 7,
+                                   0, 8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15};
+  return bit_cast<float>(Vec<uint32_t>(reinterpret_cast<Native<uint32_t>>(
+      _mm512_maskz_permutexvar_epi16(0xAAAAAAAA, reinterpret_cast<__m512i>(places),
+                                     _mm512_castsi256_si512(reinterpret_cast<__m256i>(bits))))));
+#else
+#if defined(FACULA_AVX2)
   auto wide = _mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(bits));
 #elif defined(FACULA_NEON)
   auto wide = vmovl_u16(reinterpret_cast<uint16x4_t>(bits));
@@ -523,16 +529,20 @@ FACULA_FN Vec<float> load_wide(const BFloat16* from) {
   auto wide = __builtin_convertvector(bits, Native<uint32_t>);
 #endif
   return bit_cast<float>(Vec<uint32_t>(reinterpret_cast<Native<uint32_t>>(wide) << 16));
+#endif
 }
 // Round to nearest even; a NaN stays a NaN. As in BFloat16's constructor.
 FACULA_FN void store_rounded(Vec<float> x, BFloat16* to) {
   Vec<uint32_t> u = to_bits(x);
-  Vec<uint32_t> rounded = (u + Vec<uint32_t>(0x7FFF) + ((u >> 16) & Vec<uint32_t>(1))) >> 16;
-  rounded = select(x != x, Vec<uint32_t>(0x7FC0), rounded);
+  Vec<uint32_t> rounded = u + Vec<uint32_t>(0x7FFF) + ((u >> 16) & Vec<uint32_t>(1));
+  rounded = select(x != x, Vec<uint32_t>(0x7FC00000), rounded);
 #if defined(FACULA_AVX512)
-  __m256i bits = _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(rounded.v));
+  // The upper halves, the same way.
+  const Native<uint16_t> upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+  __m256i bits = _mm512_castsi512_si256(_mm512_permutexvar_epi16(
+      reinterpret_cast<__m512i>(upper), reinterpret_cast<__m512i>(rounded.v)));
 #else
-  auto bits = __builtin_convertvector(rounded.v, Native<uint16_t, kVecBytes / 2>);
+  auto bits = __builtin_convertvector((rounded >> 16).v, Native<uint16_t, kVecBytes / 2>);
 #endif
   std::memcpy(static_cast<void*>(to), &bits, sizeof(bits));
 }

@@ -75,19 +75,54 @@ FACULA_FN double igamma_of_lane(double a, double x, bool is_upper, bool is_for_f
   return by_series == is_upper ? 1 - found : found;
 }
 
+// The lower function for floats, by its power series: that of all lanes at once, each of which ends
+// by itself. For a < 20.
+template <class V>
+FACULA_FN V igamma_by_series_of_lanes(V a, V x) {
+  V term = V(1) / a, sum = term;
+  for (int n = 1;; n += 2) {
+    auto is_open = term > sum * V(1e-11);
+    if (!any(is_open)) break;
+    // One division for two terms.
+    V low = a + V(n), high = low + V(1);
+    V factor = select(is_open, x / (low * high), V(0));
+    V next = term * (high * factor);
+    term = next * (low * factor);
+    sum = sum + (next + term);
+  }
+  return sum * exp(a * log(x) - x - lgamma_for_float(a));
+}
+
 template <class V>
 FACULA_FN V igamma_of(V a, V x, bool is_upper, bool is_for_float) {
   return per_lane([=](double b, double y) { return igamma_of_lane(b, y, is_upper, is_for_float); },
                   a, x);
 }
-#define FACULA_IGAMMA(name, is_upper)                                                              \
-  template <class V>                                                                               \
-  FACULA_FN V name(V a, V x) {                                                                     \
-    if constexpr (kIsFloat<V>) {                                                                   \
-      return through_double([](auto b, auto y) { return igamma_of(b, y, is_upper, true); }, a, x); \
-    } else {                                                                                       \
-      return igamma_of(a, x, is_upper, false);                                                     \
-    }                                                                                              \
+template <class V>
+FACULA_LANE_FN V igamma_for_float(V a, V x, bool is_upper) {
+  auto is_series = a > V(0) && a < V(20) && x > V(0) && x < a + V(1);
+  V found = V(0);
+  if (any(is_series)) {
+    found = igamma_by_series_of_lanes(select(is_series, a, V(1)), select(is_series, x, V(1)));
+    if (is_upper) {
+      // What lgamma_for_float leaves of an error is too much for a small difference.
+      is_series = is_series && found < V(0.98);
+      found = V(1) - found;
+    }
+    if (all(is_series)) return found;
+  }
+  // NaN takes no time.
+  return select(is_series, found, igamma_of(select(is_series, nan<V>(), a), x, is_upper, true));
+}
+#define FACULA_IGAMMA(name, is_upper)                                                           \
+  template <class V>                                                                            \
+  FACULA_FN V name(V a, V x) {                                                                  \
+    if constexpr (kIsFloat<V>) {                                                                \
+      return through_double([](auto b, auto y) { return igamma_for_float(b, y, is_upper); }, a, \
+                            x);                                                                 \
+    } else {                                                                                    \
+      return igamma_of(a, x, is_upper, false);                                                  \
+    }                                                                                           \
   }
 FACULA_IGAMMA(igamma, false)
 FACULA_IGAMMA(igammac, true)

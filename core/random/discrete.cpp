@@ -209,10 +209,6 @@ void choose_by_draws(int64_t* out, const T* weights, const T* draws, int64_t n_r
       T key = static_cast<T>(static_cast<C>(weights[i]) / static_cast<C>(draws[i]));
       keys[j] = {static_cast<C>(key), j};
     }
-    if (n_samples == 1) {
-      out[row] = std::min_element(keys.begin(), keys.end(), comes_first<C>)->second;
-      continue;
-    }
     largest_first(keys, n_samples);
     for (int64_t k = 0; k < n_samples; ++k) out[row * n_samples + k] = keys[k].second;
   }

@@ -26,7 +26,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
         >>> facula.count_nonzero(facula.tensor([[0, 1], [2, 3]]), dim=0)
         tensor([1, 2])
     """
-    is_nonzero = input != 0
+    is_nonzero = input if input.dtype == _core.bool else input != 0
     return is_nonzero.sum() if dim is None else is_nonzero.sum(dim)
 
 
@@ -497,11 +497,12 @@ def histogram(
     else:
         edges = _edges("histogram", x, bins, range)
     amount = _core.ones_like(x) if weight is None else weight.detach().reshape(-1)
-    is_inside = (x >= edges[0]) & (x <= edges[-1])
+    if isinstance(bins, Tensor) or range is not None:  # else all elements are inside
+        amount = _core.where((x >= edges[0]) & (x <= edges[-1]), amount, 0)
     n_bins = edges.numel() - 1
-    place = (_core.searchsorted(edges, x, right=True) - 1).clamp(0, n_bins - 1)
+    place = _core.searchsorted(edges, x, right=True).sub_(1).clamp_(0, n_bins - 1)
     counts = _core.zeros(n_bins, dtype=input.dtype, device=input.device)
-    counts = counts.scatter_add(0, place, _core.where(is_inside, amount, 0))
+    counts = counts.scatter_add_(0, place, amount)
     if density:
         counts = counts / counts.sum() / edges.diff()
     if out is not None:
@@ -559,13 +560,18 @@ def histogramdd(
             f"histogramdd: expected an input of float32 or float64, got {input.dtype}."
         )
     points = input.detach().flatten(0, -2)
-    columns, edges = [], []
+    columns = points.t().contiguous().unbind(0)
+    ends: list[Any] = [None] * n_dims
+    if range is not None:
+        ends = list(zip(range[::2], range[1::2], strict=True))
+    elif points.numel() > 0 and not points.is_meta:
+        low, high = points.aminmax(dim=0)
+        ends = list(zip(low.tolist(), high.tolist(), strict=True))
+    edges = []
     for i, n in enumerate(bins):
-        columns.append(points.select(1, i).contiguous())
-        ends = None if range is None else tuple(range[2 * i : 2 * i + 2])
         # Unlike histogram, PyTorch returns the edges that it was given.
         along = _given_edges("histogramdd", input, n) if isinstance(n, Tensor) else None
-        edges.append(_edges("histogramdd", columns[i], n, ends) if along is None else along)
+        edges.append(_edges("histogramdd", columns[i], n, ends[i]) if along is None else along)
     if not edges:  # of points without coordinates PyTorch counts none
         return return_types.histogramdd(input.new_full((), math.nan if density else 0), ())
     shape = [along.numel() - 1 for along in edges]
@@ -575,7 +581,7 @@ def histogramdd(
     for x, along, n_along in zip(columns, edges, shape, strict=True):
         step //= max(n_along, 1)
         starts = _core.arange(-1, n_along + 1, device=input.device).mul_(step)
-        starts[0] = starts[-1] = n_boxes
+        starts[:: n_along + 1] = n_boxes  # the first and the last
         # The last edge belongs to the last interval.
         interval = _core.searchsorted(along, x, right=True).sub_((x == along[-1]).long())
         place += starts.index_select(0, interval)

@@ -29,11 +29,11 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 def _broadcast(name: str, shapes: Iterable[Any]) -> Any:
-    shapes = list(shapes)
+    as_tuples = []
     for shape in shapes:
-        if not isinstance(shape, (int, list, tuple)):
+        if not isinstance(shape, (tuple, list, int)):
             raise RuntimeError(f"{name}: expected ints or sequences of them, got {shape!r}.")
-    as_tuples = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+        as_tuples.append((shape,) if isinstance(shape, int) else tuple(shape))
     n_dims = max(map(len, as_tuples), default=0)
     result = [1] * n_dims
     for shape in as_tuples:
@@ -74,8 +74,8 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
 
 def broadcast_for(name: str, *tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors in their common shape; if there is none, an error of the operation ``name``."""
-    shape = _broadcast(name, (t.shape for t in tensors))
-    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
+    shape = _broadcast(name, [t.shape for t in tensors])
+    return tuple([t if t.shape == shape else t.expand(shape) for t in tensors])
 
 
 def unpacked(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:

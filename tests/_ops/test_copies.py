@@ -24,6 +24,22 @@ COPIES = {
 }
 
 
+@pytest.mark.parametrize("dtype", [facula.uint8, facula.bfloat16, facula.float32, facula.int64])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("start", [0, 1])
+def test_short_rows_that_lie_across_each_other_are_copied_whole(dtype, width, start):
+    line = facula.arange(0, 2 * 19 * 23 * width + start) % 251
+    x = line.to(dtype)[start:].view(2, 19, 23, width)
+    expected = line[start:].numpy().reshape(2, 19, 23, width)
+    for dims in ((0, 2, 1, 3), (2, 1, 0, 3), (1, 2, 0, 3)):
+        turned = x.permute(dims)
+        assert np.array_equal(turned.contiguous().long().numpy(), expected.transpose(dims))
+        wide = facula.zeros(*turned.shape[:-1], width + 1, dtype=dtype)
+        wide[..., :width] = turned
+        assert np.array_equal(wide[..., :width].long().numpy(), expected.transpose(dims))
+        assert not wide[..., width:].any()
+
+
 @pytest.mark.parametrize("name", COPIES)
 def test_a_copy_has_the_elements_of_the_view_in_memory_of_its_own(name):
     view, args = COPIES[name]

@@ -129,6 +129,30 @@ def test_an_unknown_probability_that_no_way_takes_spoils_its_own_gradient_only()
     assert x.grad.isnan().nonzero().tolist() == [[4, 0, 1]]
 
 
+@pytest.mark.parametrize("dtype", [facula.float32, facula.float64])
+def test_a_sequence_has_the_loss_that_it_has_alone(dtype):
+    # Of several lengths, more than are computed together; what is wrong with one stays there.
+    rng = np.random.default_rng(0)
+    n_batch, n_steps, n_classes = 41, 12, 5
+    x = facula.tensor(rng.standard_normal((n_steps, n_batch, n_classes)), dtype=dtype)
+    x = x.log_softmax(-1)
+    x[:, 3], x[2, 10, 0], x[:, 17] = math.nan, math.inf, -math.inf
+    input_lengths = [i % (n_steps + 1) for i in range(n_batch)]
+    labels = [rng.integers(1, n_classes, i % 4).tolist() for i in range(n_batch)]
+    padded = facula.tensor([[*row, 0, 0, 0][:3] for row in labels])
+    x.requires_grad_()
+    lengths = input_lengths, list(map(len, labels))
+    losses = F.ctc_loss(x, padded, *lengths, reduction="none")
+    losses.sum().backward()
+    for i, row in enumerate(labels):
+        one = x.detach()[:, i : i + 1].requires_grad_()
+        target = facula.tensor([row]) if row else facula.zeros(1, 0, dtype=facula.int64)
+        loss = F.ctc_loss(one, target, input_lengths[i : i + 1], [len(row)], reduction="none")
+        loss.backward()
+        assert np.array_equal(loss.detach().numpy(), losses[i : i + 1].detach().numpy(), True)
+        assert np.array_equal(one.grad.numpy(), x.grad[:, i : i + 1].numpy(), True)
+
+
 def test_a_target_longer_than_its_input_is_infinitely_unlikely():
     log_probs = logits().log_softmax(-1)
     target = facula.tensor([[1, 1], [1, 2], [2, 1]])

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cpu/formulas.h"
+#include "cpu/row.h"
 
 namespace facula::cpu {
 inline namespace FACULA_ISA {
@@ -10,9 +10,8 @@ inline namespace FACULA_ISA {
 namespace {
 
 // end of the join of all terms, which the zeros behind the end of a row do not change.
-template <class T, class Term, class Join, class End>
-void distances(const T* a, const T* b, int64_t n, int64_t m, T* out, Term term, Join join,
-               End end) {
+template <class Join, class T, class Term, class End>
+void distances(const T* a, const T* b, int64_t n, int64_t m, T* out, Term term, End end) {
   using V = Vec<T>;
   constexpr int64_t lanes = V::kLanes;
   for (int64_t row = 0; row < n; ++row, b += m) {
@@ -21,17 +20,13 @@ void distances(const T* a, const T* b, int64_t n, int64_t m, T* out, Term term, 
     for (; i + 2 * lanes <= m; i += 2 * lanes)
       for (int64_t k = 0; k < 2; ++k) {
         int64_t at = i + k * lanes;
-        parts[k] = join(parts[k], term(abs(V::load(a + at) - V::load(b + at))));
+        parts[k] = Join::join(parts[k], term(abs(V::load(a + at) - V::load(b + at))));
       }
     for (; i < m; i += lanes) {
       int64_t rest = m - i < lanes ? m - i : lanes;
-      parts[0] = join(parts[0], term(abs(V::load(a + i, rest) - V::load(b + i, rest))));
+      parts[0] = Join::join(parts[0], term(abs(V::load(a + i, rest) - V::load(b + i, rest))));
     }
-    T numbers[lanes];
-    join(parts[0], parts[1]).store(numbers);
-    T total = numbers[0];
-    for (int64_t k = 1; k < lanes; ++k) total = join(total, numbers[k]);
-    out[row] = end(total);
+    out[row] = end(join_lanes<Join>(Join::join(parts[0], parts[1]))[0]);
   }
 }
 
@@ -39,24 +34,22 @@ template <class T>
 void distances_of_order(const T* a, const T* b, int64_t n, int64_t m, double p, bool max_skips_nan,
                         T* out) {
   using V = Vec<T>;
-  auto add = [](auto x, auto y) { return x + y; };
   auto same = [](auto x) { return x; };
   if (p == 0) {
     auto is_some = [](V d) { return select(d > V(T(0)), V(T(1)), d); };  // NaN is NaN
-    distances(a, b, n, m, out, is_some, add, same);
+    distances<Add>(a, b, n, m, out, is_some, same);
   } else if (p == 1) {
-    distances(a, b, n, m, out, same, add, same);
+    distances<Add>(a, b, n, m, out, same, same);
   } else if (p == 2) {
-    distances(
-        a, b, n, m, out, [](V d) { return d * d; }, add, [](T x) { return std::sqrt(x); });
+    distances<Add>(
+        a, b, n, m, out, [](V d) { return d * d; }, [](T x) { return std::sqrt(x); });
   } else if (std::isinf(p)) {
     auto number = [=](V d) { return max_skips_nan ? select(d == d, d, V(T(0))) : d; };
-    distances(
-        a, b, n, m, out, number, [](auto x, auto y) { return math::max(x, y); }, same);
+    distances<math::Larger>(a, b, n, m, out, number, same);
   } else {
     auto power = [p](V d) { return math::pow(d, V(static_cast<T>(p))); };
     auto root = [p](T x) { return static_cast<T>(std::pow(static_cast<double>(x), 1 / p)); };
-    distances(a, b, n, m, out, power, add, root);
+    distances<Add>(a, b, n, m, out, power, root);
   }
 }
 

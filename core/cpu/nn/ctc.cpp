@@ -52,36 +52,66 @@ class States {
   T* skips_;
 };
 
+// The states of several sequences are one row, so that the logarithms of a step, each of which
+// waits for that of the step before, are more than one vector: 64 sequences of one label in 64
+// steps take 41 us instead of 186.
 template <class T>
-T forward(const CtcSequence<T>& x, T* alpha, int64_t width) {
+void forward(const CtcSequence<T>* sequences, int64_t n_beside, T* alpha, int64_t alpha_step,
+             int64_t width, T* nll) {
   using V = Vec<T>;
-  int64_t n = x.n_states();
-  if (x.n_steps == 0) return x.n_labels == 0 ? T(0) : -kNever<T>;
-  States<T> states(x);
-  for (int64_t t = 0; t < x.n_steps; ++t) {
-    const T* at = states.at(t);
-    T* now = alpha + t * width + kCtcMargin;
-    std::fill(now - kCtcMargin, now, kNever<T>);
+  const int64_t n = n_beside * width - kCtcMargin;
+  Scratch<const T*> sources(n);
+  Scratch<T> room(3 * n);
+  // Of each place in a row: the log probability of its label, what States::skips() says, and zero
+  // for a state, but minus infinity between sequences.
+  T *at = room.data(), *skips = at + n, *walls = skips + n;
+  std::fill(skips, skips + 2 * n, kNever<T>);
+  int64_t n_steps = 0;
+  for (int64_t i = 0; i < n_beside; ++i) {
+    const CtcSequence<T>& x = sequences[i];
+    n_steps = std::max(n_steps, x.n_steps);
+    for (int64_t s = 0; s < width && i * width + s < n; ++s) {
+      int64_t place = i * width + s;
+      bool is_state = s < x.n_states(), is_label = is_state && s % 2 == 1;
+      sources.data()[place] = x.log_probs + (is_label ? x.labels[s / 2] : x.blank);
+      if (is_state) walls[place] = T(0);
+      if (is_label && s > 1 && x.labels[s / 2] != x.labels[s / 2 - 1]) skips[place] = T(0);
+    }
+  }
+  for (int64_t t = 0; t < n_steps; ++t) {
+    T* now = alpha + t * alpha_step + kCtcMargin;
+    std::fill(now - kCtcMargin, t == 0 ? now + n : now, kNever<T>);
+    for (int64_t s = 0; s < n; ++s) at[s] = sources.data()[s][t * sequences->step];
     if (t == 0) {
-      std::fill(now, now + n, kNever<T>);
-      std::copy(at, at + std::min<int64_t>(n, 2), now);
+      for (int64_t i = 0; i < n_beside; ++i) {
+        int64_t n_begins = std::min<int64_t>(sequences[i].n_states(), 2);
+        std::copy_n(at + i * width, n_begins, now + i * width);
+      }
       continue;
     }
-    const T *before = now - width, *skips = states.skips();
+    const T* before = now - alpha_step;
     walk_row<V>(n, [&](int64_t s, int64_t lanes) FACULA_INLINE {
       auto load = [&](const T* from) FACULA_INLINE { return load_lanes<V>(from + s, lanes); };
       V came = log_add(load(before), load(before - 1), load(before - 2) + load(skips));
-      store_lanes(came + load(at), now + s, lanes);
+      // Not a sum: a NaN of one sequence is no concern of the next.
+      V never(kNever<T>);
+      store_lanes(select(load(walls) == never, never, came + load(at)), now + s, lanes);
     });
   }
-  const T* last = alpha + (x.n_steps - 1) * width + kCtcMargin;
-  T end[V::kLanes];
-  log_add(V(last[n - 1]), V(last[n - 2]), V(kNever<T>)).store(end);  // a margin, if n is 1
-  return -end[0];
+  for (int64_t i = 0; i < n_beside; ++i) {
+    const CtcSequence<T>& x = sequences[i];
+    if (x.n_steps == 0) {
+      nll[i] = x.n_labels == 0 ? T(0) : -kNever<T>;
+      continue;
+    }
+    const T* last = alpha + (x.n_steps - 1) * alpha_step + i * width;
+    const T* end = last + kCtcMargin + x.n_states();
+    nll[i] = -log_add(V(end[-1]), V(end[-2]), V(kNever<T>))[0];  // a margin, if it has one state
+  }
 }
 
 template <class T>
-void backward(const CtcSequence<T>& x, const T* alpha, int64_t width, T nll, T g, T* gx) {
+void backward(const CtcSequence<T>& x, const T* alpha, int64_t alpha_step, T nll, T g, T* gx) {
   using V = Vec<T>;
   int64_t n = x.n_states(), padded = n + kCtcMargin;
   States<T> states(x);
@@ -90,7 +120,8 @@ void backward(const CtcSequence<T>& x, const T* alpha, int64_t width, T nll, T g
   T *shares = after + padded, *taken = shares + n;  // by state, by label
   std::fill(now, shares, kNever<T>);
   for (int64_t t = x.n_steps - 1; t >= 0; --t) {
-    const T *at = states.at(t), *skips = states.skips(), *ways = alpha + t * width + kCtcMargin;
+    const T *at = states.at(t), *skips = states.skips(),
+            *ways = alpha + t * alpha_step + kCtcMargin;
     if (t == x.n_steps - 1) {
       int64_t n_ends = std::min<int64_t>(n, 2);
       std::copy(at + n - n_ends, at + n, now + n - n_ends);

@@ -18,15 +18,17 @@ struct CtcSequence {
   int64_t n_states() const { return 2 * n_labels + 1; }
 };
 
-constexpr int64_t kCtcMargin = 2;  // before the states of a row of alpha
+constexpr int64_t kCtcMargin = 2;  // before the states of a sequence in a row of alpha
 
 template <class T>
 struct CtcKernels {
-  // alpha[t * width + kCtcMargin + s]: all ways to be in state s at step t, as a logarithm. Returns
-  // minus the log likelihood.
-  T (*forward)(const CtcSequence<T>& sequence, T* alpha, int64_t width);
+  // Sequences of one tensor, for which there are `width` numbers each at alpha[t * alpha_step]: at
+  // [kCtcMargin + s] of these all ways to be in state s at step t, as a logarithm. nll: minus the
+  // log likelihood of each.
+  void (*forward)(const CtcSequence<T>* sequences, int64_t n_beside, T* alpha, int64_t alpha_step,
+                  int64_t width, T* nll);
   // gx[t * step + c]: the probability of c less that of being in a state of label c, times g.
-  void (*backward)(const CtcSequence<T>& sequence, const T* alpha, int64_t width, T nll, T g,
+  void (*backward)(const CtcSequence<T>& sequence, const T* alpha, int64_t alpha_step, T nll, T g,
                    T* gx);
 };
 

@@ -48,6 +48,24 @@ template <class Join>
 constexpr bool kIsExtremum =
     std::is_same_v<Join, math::Larger> || std::is_same_v<Join, math::Smaller>;
 
+template <class Join, class V>
+FACULA_FN V extremum_of_two(V a, V b) {
+  return std::is_same_v<Join, math::Larger> ? (a > b ? a : b) : (a < b ? a : b);
+}
+// Half by half, as long as these are vectors.
+template <class Join, class T, int kBytes>
+FACULA_FN T extremum_of_lanes(Native<T, kBytes> v) {
+  if constexpr (kBytes > 16) {
+    Native<T, kBytes / 2> halves[2];
+    std::memcpy(halves, &v, kBytes);
+    return extremum_of_lanes<Join, T, kBytes / 2>(extremum_of_two<Join>(halves[0], halves[1]));
+  } else {
+    T lanes[kBytes / sizeof(T)];
+    std::memcpy(lanes, &v, kBytes);
+    return join_halves<Join>(lanes, kBytes / sizeof(T));
+  }
+}
+
 // The extremum of integers. Four vectors side by side hide the latency of a comparison; the last
 // one may overlap those before it. 1M of int8 take 18 us instead of 54 in fold_block, whose array
 // of lanes stays in memory.
@@ -60,9 +78,7 @@ inline T extremum_of(const T* x, int64_t n) {
     std::memcpy(&v, x + i, sizeof(v));
     return v;
   };
-  auto join = [](V a, V b) FACULA_INLINE {
-    return std::is_same_v<Join, math::Larger> ? (a > b ? a : b) : (a < b ? a : b);
-  };
+  auto join = [](V a, V b) FACULA_INLINE { return extremum_of_two<Join>(a, b); };
   if (n < L) {
     T best = Join::template first<T>();
     for (int64_t i = 0; i < n; ++i) best = Join::join(best, x[i]);
@@ -73,10 +89,8 @@ inline T extremum_of(const T* x, int64_t n) {
   for (; i + 4 * L <= n; i += 4 * L)
     for (int k = 0; k < 4; ++k) best[k] = join(best[k], load(i + k * L));
   for (; i + L <= n; i += L) best[0] = join(best[0], load(i));
-  T lanes[L];
-  V all = join(join(best[0], best[1]), join(best[2], best[3]));
-  std::memcpy(lanes, &all, sizeof(all));
-  return join_halves<Join>(lanes, L);
+  return extremum_of_lanes<Join, T, kVecBytes>(
+      join(join(best[0], best[1]), join(best[2], best[3])));
 }
 
 // The extremum of floats. What is NaN is passed over, and remembered: an instruction each, where a
@@ -236,7 +250,9 @@ struct Fold {
   }
 
   static constexpr ReduceKernel kernel() {
-    return {sizeof(A), DTypeOf<A>::value, rows_of<Fold, T>, columns, combine, finish};
+    constexpr bool takes_long_rows = kIsExtremum<Join> && std::is_integral_v<T>;
+    return {sizeof(A), DTypeOf<A>::value, rows_of<Fold, T>, columns, combine,
+            finish,    takes_long_rows};
   }
 };
 

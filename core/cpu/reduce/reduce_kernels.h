@@ -33,6 +33,8 @@ struct ReduceKernel {
   // (double).
   void (*finish)(const void* accumulators, int64_t n, void* values, void* seconds,
                  const ReduceParams& params) = nullptr;
+  // Whether rows may be longer than kReduceChunk: there is no sum whose errors would grow.
+  bool takes_long_rows = false;
   bool is_null() const { return rows == nullptr; }
 };
 

@@ -215,7 +215,7 @@ void reduce_runs(const Job& job, const char* base, int64_t n, char* accumulator)
 void reduce_row(const Job& job, const char* base, int64_t begin, int64_t end, char* accumulator) {
   const ReduceKernel& kernel = *job.kernel;
   bool is_direct = job.is_wide && job.reduced[0].stride == job.item_bytes && job.run.size == 1;
-  if (is_direct && job.n_reduced == 1 && end - begin <= kReduceChunk)
+  if (is_direct && job.n_reduced == 1 && (end - begin <= kReduceChunk || kernel.takes_long_rows))
     return kernel.rows(base + begin * job.item_bytes, 0, 1, end - begin, begin, accumulator,
                        *job.params);
   char memory[(kMaxLevels + 1) * kMaxAccumulatorBytes];

@@ -139,8 +139,9 @@ struct RunningExtremum {
     int64_t y_step = steps[0], place_step = steps[1], x_step = steps[2];
     int64_t y_line = line_steps[0], place_line = line_steps[1], x_line = line_steps[2];
     W best[kLines], x[kLines];
+    T kept[kLines];  // the best, which need not be rounded at each step
     int64_t index[kLines] = {};
-    for (int l = 0; l < kLines; ++l) best[l] = at<T>(from, x_line, l);
+    for (int l = 0; l < kLines; ++l) best[l] = kept[l] = at<T>(from, x_line, l);
     for (int64_t i = 0; i < n; ++i, y += y_step, places += place_step, from += x_step) {
       for (int l = 0; l < kLines; ++l) x[l] = at<T>(from, x_line, l);
       for (int l = 0; l < kLines; ++l) {
@@ -148,9 +149,11 @@ struct RunningExtremum {
         if (kLines == 1 && __builtin_expect(is_behind, 1)) continue;
         bool takes = (!is_behind) & ((best[l] == best[l]) | (x[l] != x[l]));
         best[l] = takes ? x[l] : best[l];
+        if (is_reduced_float_v<T>) kept[l] = takes ? at<T>(from, x_line, l) : kept[l];
         index[l] = takes ? i : index[l];
       }
-      for (int l = 0; l < kLines; ++l) at<T>(y, y_line, l) = static_cast<T>(best[l]);
+      for (int l = 0; l < kLines; ++l)
+        at<T>(y, y_line, l) = is_reduced_float_v<T> ? kept[l] : static_cast<T>(best[l]);
       for (int l = 0; l < kLines; ++l) at<int64_t>(places, place_line, l) = index[l];
     }
   }

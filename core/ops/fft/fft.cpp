@@ -220,6 +220,15 @@ Tensor c2r(const Tensor& x, const Dims& dims, Factor factor, int64_t n) {
   });
 }
 
+// Real numbers, without gaps between neighbours in memory: across those each would be gathered by
+// itself.
+Tensor without_gaps(const Tensor& x) {
+  NoGradGuard guard;
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (x.stride(d) == 1 && x.size(d) > 1) return x;
+  return contiguous(x);
+}
+
 Tensor r2c(const Tensor& x, const Dims& dims, Factor factor) {
   int64_t last = dims.back(), n = x.size(last);
   double value = value_of(factor, n_points(x, dims));
@@ -227,7 +236,7 @@ Tensor r2c(const Tensor& x, const Dims& dims, Factor factor) {
   sizes[last] = n / 2 + 1;
   Layout layout = layout_for(x, sizes, dims, last);
   Tensor y = empty_strided(sizes, layout.strides, to_complex_dtype(x.dtype()), x.device());
-  transform(x, y, last, n, {n % 2 ? cpu::FftForm::Complex : cpu::FftForm::RealEven},
+  transform(without_gaps(x), y, last, n, {n % 2 ? cpu::FftForm::Complex : cpu::FftForm::RealEven},
             dims.size() == 1 ? value : 1);
   for (size_t i = layout.dims.size() - 1; i-- > 0;) {
     int64_t d = layout.dims[i];
@@ -243,7 +252,7 @@ Tensor r2c(const Tensor& x, const Dims& dims, Factor factor) {
 Tensor r2c_full(const Tensor& x, int64_t dim, Factor factor) {
   Layout layout = layout_for(x, x.sizes(), {dim}, -1);
   Tensor y = empty_strided(x.sizes(), layout.strides, to_complex_dtype(x.dtype()), x.device());
-  transform(x, y, dim, x.size(dim), {}, value_of(factor, x.size(dim)));
+  transform(without_gaps(x), y, dim, x.size(dim), {}, value_of(factor, x.size(dim)));
   return record("FftR2CBackward0", y, {x},
                 [dim, factor](const Tensor& g) { return real(c2c(g, {dim}, factor, false)); });
 }

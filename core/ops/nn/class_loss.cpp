@@ -129,15 +129,17 @@ void visit_floating(DType dtype, F&& f) {
 // Classes are checked again: what shares the memory of the targets, as an array of NumPy does, may
 // have written to it since.
 template <class S, class F>
-void for_each_target(const Classes& classes, F&& f) {
+void for_each_target(const Classes& classes, F f) {
   const int64_t* targets = classes.target.data_as<int64_t>();
   const S* weights = classes.weight.defined() ? classes.weight.data_as<S>() : nullptr;
-  parallel_for(classes.target.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  int64_t ignored = classes.ignored, n_classes = classes.n_classes;
+  // By value: what f writes could be any of these, for all that the compiler knows.
+  parallel_for(classes.target.numel(), kGrain, [=, &classes](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t c = targets[i];
-      if (c == classes.ignored) continue;
-      check_index(c >= 0 && c < classes.n_classes, classes.op, ": target has class ", c, " of ",
-                  classes.n_classes, " classes: it was changed after the loss was computed.");
+      if (c == ignored) continue;
+      check_index(c >= 0 && c < n_classes, classes.op, ": target has class ", c, " of ", n_classes,
+                  " classes: it was changed after the loss was computed.");
       f(i, c, weights ? Wide<S>(weights[c]) : Wide<S>(1));
     }
   });
@@ -151,7 +153,7 @@ Tensor total_weight(const Classes& classes, DType dtype) {
   visit_floating(dtype, [&](auto tag) {
     using S = typename decltype(tag)::type;
     auto* to = each.data_as<Wide<S>>();
-    for_each_target<S>(classes, [&](int64_t i, int64_t, Wide<S> weight) { to[i] = weight; });
+    for_each_target<S>(classes, [=](int64_t i, int64_t, Wide<S> weight) { to[i] = weight; });
   });
   return sum(each);
 }
@@ -167,7 +169,7 @@ Tensor losses_of(const Tensor& x, const Tensor& stats, const Classes& classes) {
     const S* from = x.data_as<S>();
     const T* highs = stats.defined() ? stats.data_as<T>() : nullptr;
     T* to = y.data_as<T>();
-    for_each_target<S>(classes, [&](int64_t i, int64_t c, T weight) {
+    for_each_target<S>(classes, [=, &classes](int64_t i, int64_t c, T weight) {
       T value = from[classes.offset(i, c)];
       to[i] = (highs ? highs[n + i] - (value - highs[i]) : -value) * weight;
     });
@@ -194,7 +196,7 @@ Tensor nll_gradient(const Tensor& each, const Classes& classes, const Dims& size
         using S = typename decltype(tag)::type;
         const auto* g = from.data_as<Wide<S>>();
         S* to = gx.data_as<S>();
-        for_each_target<S>(classes, [&](int64_t i, int64_t c, Wide<S> weight) {
+        for_each_target<S>(classes, [=, &classes](int64_t i, int64_t c, Wide<S> weight) {
           to[classes.offset(i, c)] = S(-g[i] * weight);
         });
       });
@@ -250,11 +252,11 @@ Tensor cross_entropy_gradient(const Tensor& g, const Tensor& total, Reduction re
     T *to = scaled.data_as<T>(), *scales = to + 2 * n;
     std::copy_n(stats.data_as<T>(), 2 * n, to);
     const T* gs = each.data_as<T>();
-    for_each_target<S>(classes, [&](int64_t i, int64_t, T weight) { scales[i] = gs[i] * weight; });
+    for_each_target<S>(classes, [=](int64_t i, int64_t, T weight) { scales[i] = gs[i] * weight; });
     run_softmax_rows(cpu::get_softmax_table().scaled_softmax, from, dim, gx.data(), scaled.data());
     const S* xs = from.data_as<S>();
     S* gxs = gx.data_as<S>();
-    for_each_target<S>(classes, [&](int64_t i, int64_t c, T) {
+    for_each_target<S>(classes, [=, &classes](int64_t i, int64_t c, T) {
       int64_t at = classes.offset(i, c);
       gxs[at] = S(std::expm1(T(xs[at]) - to[i] - to[n + i]) * scales[i]);
     });

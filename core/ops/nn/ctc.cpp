@@ -15,6 +15,7 @@ namespace {
 using Lengths = std::vector<int64_t>;
 
 constexpr int64_t kMinWork = 4096;  // states of all steps that are worth giving to a thread
+constexpr int64_t kRow = 64;        // states of sequences that are computed together
 
 void check_lengths(const char* what, const Lengths& lengths, int64_t n, int64_t longest) {
   check(static_cast<int64_t>(lengths.size()) == n, "ctc_loss: expected ", what, " of ", n,
@@ -109,21 +110,29 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
   Tensor x = contiguous(detach(log_probs));
   int64_t longest = *std::max_element(target_lengths.begin(), target_lengths.end());
   int64_t width = cpu::kCtcMargin + 2 * longest + 1, n_steps = x.size(0);
-  Tensor alpha = empty({n_batch, n_steps, width}, x.dtype(), x.device());
+  int64_t n_beside = ceil_div(kRow, width), n_groups = ceil_div(n_batch, n_beside);
+  int64_t alpha_step = n_beside * width;
+  Tensor alpha = empty({n_groups, n_steps, alpha_step}, x.dtype(), x.device());
   Tensor nll = empty({n_batch}, x.dtype(), x.device());
   visit_real(x, [&](auto zero, const auto& kernels) {
     using T = decltype(zero);
     T *alphas = alpha.data_as<T>(), *losses = nll.data_as<T>();
-    parallel_for(n_batch, ceil_div(kMinWork, n_steps * width), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        losses[i] = kernels.forward(
-            sequence_of<T>(x, labels, offsets, input_lengths, target_lengths, blank, i),
-            alphas + i * n_steps * width, width);
+    int64_t work = n_steps * alpha_step;
+    parallel_for(n_groups, ceil_div(kMinWork, work), [&](int64_t begin, int64_t end) {
+      for (int64_t group = begin; group < end; ++group) {
+        std::vector<cpu::CtcSequence<T>> sequences;
+        int64_t first = group * n_beside;
+        for (int64_t i = first; i < std::min(first + n_beside, n_batch); ++i)
+          sequences.push_back(
+              sequence_of<T>(x, labels, offsets, input_lengths, target_lengths, blank, i));
+        kernels.forward(sequences.data(), sequences.size(), alphas + group * work, alpha_step,
+                        width, losses + first);
+      }
     });
   });
   Tensor y = zero_infinity ? where(isinf(nll), wrapped_number(0.0), nll) : clone(nll);
 
-  auto gradient = [blank, zero_infinity, offsets, input_lengths, target_lengths](
+  auto gradient = [blank, zero_infinity, offsets, input_lengths, target_lengths, n_beside, width](
                       const Tensor& g, const Tensor& log_probs, const Tensor& labels,
                       const Tensor& alpha, const Tensor& nll) {
     NoGradGuard guard;
@@ -131,7 +140,7 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
     check_labels(labels, offsets, target_lengths, log_probs.size(2));
     Tensor x = contiguous(log_probs), each = contiguous(g);
     Tensor gx = zeros(x.sizes(), x.dtype(), x.device());
-    int64_t n_classes = x.size(2), n_steps = x.size(0), width = alpha.size(2);
+    int64_t n_classes = x.size(2), n_steps = x.size(0), alpha_step = n_beside * width;
     visit_real(x, [&](auto zero, const auto& kernels) {
       using T = decltype(zero);
       const T *alphas = alpha.data_as<T>(), *losses = nll.data_as<T>(), *gs = each.data_as<T>();
@@ -142,7 +151,8 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Lengths& i
           if (zero_infinity && std::isinf(losses[i])) continue;
           kernels.backward(
               sequence_of<T>(x, labels, offsets, input_lengths, target_lengths, blank, i),
-              alphas + i * n_steps * width, width, losses[i], gs[i], to + i * n_classes);
+              alphas + i / n_beside * n_steps * alpha_step + i % n_beside * width, alpha_step,
+              losses[i], gs[i], to + i * n_classes);
         }
       });
     });

@@ -165,6 +165,12 @@ Tensor draw_categories(const Tensor& weights, int64_t n_samples, bool has_replac
     }
     Tensor draws = empty_like(to(weights, Device{}, weights.dtype(), false));
     draws = contiguous(exponential_(draws, 1, generator));
+    if (n_samples == 1) {
+      Tensor keys = host / draws, largest = empty(sizes, keys.dtype());
+      run_reduction("multinomial", ReduceOp::argmax, keys, DimMask(1) << (keys.dim() - 1),
+                    wide_dtype(keys.dtype()), largest, y);
+      return;
+    }
     const T* d = draws.data_as<T>();
     run_draw(host.numel(), [&] { choose_by_draws(out, w, d, n_rows, n_categories, n_samples); });
   });

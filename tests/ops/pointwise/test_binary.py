@@ -30,6 +30,19 @@ def test_igamma_of_one_half_is_the_error_function():
     assert (lower - x.sqrt().erf()).abs().max() < 1e-14
 
 
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_igamma_of_a_float_is_the_same_in_any_company(name):
+    ends = facula.tensor([0, math.inf, math.nan, 1e-45, 20, 1e8])
+    a = facula.cat([ends, facula.logspace(-6, 2, 25)])
+    x = facula.cat([ends, facula.logspace(-7, 2.5, 41)])
+    a, x = (t.flatten() for t in facula.meshgrid(a, x, indexing="ij"))
+    f = getattr(facula, name)
+    y = f(a, x)
+    assert facula.equal(y.isnan(), f(a.double(), x.double()).isnan())
+    alone = facula.tensor([f(a[i], x[i]).item() for i in range(a.numel())])
+    assert np.array_equal(alone.numpy(), y.numpy(), equal_nan=True)
+
+
 def test_igamma_at_the_borders():
     inf, nan = math.inf, math.nan
     a = facula.tensor([0.0, 0.0, 1.0, 1.0, inf, inf, -1.0, nan])

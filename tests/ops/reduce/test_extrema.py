@@ -54,6 +54,17 @@ def test_extrema_of_integers_of_every_length_agree_with_numpy(dtype):
                 assert ends == (part.min(), part.max()), n
 
 
+@pytest.mark.parametrize("dtype", INTEGRAL)
+def test_the_extremum_of_many_integers_is_found_in_every_piece(dtype):
+    x = facula.zeros(100_003, dtype=getattr(facula, dtype))
+    for place in (0, 63, 4096, 32_767, 32_768, 98_304, 100_002):
+        x[place] = 1
+        assert x.amax().item() == 1
+        assert (1 - x).amin().item() == 0
+        x[place] = 0
+    assert x.amax().item() == 0
+
+
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64"])
 def test_of_equal_extrema_in_rows_of_every_length_the_first_counts(dtype, name):
