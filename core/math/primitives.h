@@ -93,7 +93,9 @@ FACULA_FN float select(bool condition, float a, float b) { return condition ? a 
 FACULA_FN double select(bool condition, double a, double b) { return condition ? a : b; }
 FACULA_FN uint32_t select(bool condition, uint32_t a, uint32_t b) { return condition ? a : b; }
 FACULA_FN uint64_t select(bool condition, uint64_t a, uint64_t b) { return condition ? a : b; }
+// Also what keeps CUDA's own functions of these names, which old GPUs had, from being called.
 FACULA_FN bool any(bool condition) { return condition; }
+FACULA_FN bool all(bool condition) { return condition; }
 
 FACULA_FN uint32_t to_bits(float x) {
   uint32_t u;

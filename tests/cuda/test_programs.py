@@ -1,6 +1,7 @@
 """The kernels' sources, which no GPU is needed to compile."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -25,7 +26,10 @@ def source_of(name, dtype=facula.float32):
 
 def compile_as_one(programs, architecture="sm_90"):
     assert programs
-    return _core._cuda_compile("\n".join(programs), *ARCHITECTURES[architecture])
+    code = _core._cuda_compile("\n".join(programs), *ARCHITECTURES[architecture])
+    # What PTX allows and its assembler refuses: CUDA's old functions any() and all(), and shuffles.
+    assert not re.search(rb"\b(vote|shfl)\.(?!sync)", code)
+    return code
 
 
 def test_every_operation_of_the_lists_has_a_program():
