@@ -137,6 +137,12 @@ Tensor linspace(Scalar start, Scalar end, int64_t steps, DType dtype, Device dev
   check_not_implemented(dtype != DType::Bool, "linspace: not implemented for bool.");
   check_fits("linspace", "start", start, dtype);
   check_fits("linspace", "end", end, dtype);
+  if (is_complex(dtype) && device.is_cpu()) {  // only real numbers are made as vectors
+    auto from = start.to<Complex128>(), to = end.to<Complex128>();
+    DType real = to_real_dtype(dtype);
+    return complex(linspace(from.real(), to.real(), steps, real, device),
+                   linspace(from.imag(), to.imag(), steps, real, device));
+  }
   Tensor y = empty({steps}, dtype, device);
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
