@@ -12,8 +12,8 @@ struct PhiloxBlock {
   uint32_t words[4];
 };
 
-// All 64 bits of a product. NVRTC takes a multiplication of widened words for one of 64-bit numbers:
-// with it a block takes 20 more additions of zero.
+// All 64 bits of a product. NVRTC takes a multiplication of widened words for one of 64-bit
+// numbers: with it a block takes 20 more additions of zero.
 inline uint64_t wide_product(uint32_t a, uint32_t b) {
 #ifdef __CUDACC_RTC__
   uint64_t product;
