@@ -12,6 +12,7 @@ namespace facula::cuda {
 namespace {
 
 FACULA_KERNEL(draw_samples, "random.h", SampleArguments, kRealDTypes)
+FACULA_KERNEL(draw_floats, "random.h", SampleArguments, kFloatDTypes)
 FACULA_KERNEL(dropout, "random.h", DropoutArguments, kFloatDTypes)
 FACULA_KERNEL(draw_chances, "random.h", ChanceArguments, kFloatDTypes, kRealDTypes)
 
@@ -44,10 +45,13 @@ void run_dropout(const Tensor& y, const Tensor& x, const Tensor& mask, DropoutAr
 }  // namespace
 
 void draw_samples(const Tensor& x, const Draw& draw, Generator& generator) {
-  draw_samples_kernel.for_each(
-      x.device(), {x.dtype()}, threads_of(x.numel()),
-      {x.address(), x.numel(), next_call(generator, x.device()), draw.distribution, draw.a, draw.b,
-       draw.base, draw.range, is_aligned(x.address(), kDrawn * x.itemsize())});
+  bool is_simple =
+      draw.distribution == Distribution::Uniform || draw.distribution == Distribution::Normal;
+  (is_simple ? draw_floats_kernel : draw_samples_kernel)
+      .for_each(
+          x.device(), {x.dtype()}, threads_of(x.numel()),
+          {x.address(), x.numel(), next_call(generator, x.device()), draw.distribution, draw.a,
+           draw.b, draw.base, draw.range, is_aligned(x.address(), kDrawn * x.itemsize())});
 }
 
 void draw_chances(const Tensor& x, const Tensor& chances, Generator& generator) {
