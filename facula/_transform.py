@@ -162,7 +162,9 @@ def enter_level(x: Tensor) -> Tensor:
     """
     if _core.is_grad_enabled() and x.requires_grad:
         return x.view_as(x)
-    return x.detach().requires_grad_()
+    # Of an inference tensor, no alias can require grad where inference mode is over.
+    is_closed = x.is_inference() and not _core.is_inference_mode_enabled()
+    return (x.clone() if is_closed else x.detach()).requires_grad_()
 
 
 @step

@@ -134,7 +134,9 @@ void columns_input(const ConvShape& s, const T* w, const T* y, const T* bias, T*
   int64_t n_parts = std::min(s.in_channels, ceil_div(tuning::kMinTasks, n_images));
   int64_t channels = ceil_div(s.in_channels, n_parts);
   n_parts = ceil_div(s.in_channels, channels);
-  int64_t block = block_of(channels * s.taps(), n_pixels);
+  // Not of the rows of a part: where a block ends, the order of sums changes, and the parts are
+  // other ones for other numbers of images.
+  int64_t block = block_of(s.weight_row(), n_pixels);
   parallel_for(n_images * n_parts, 1, [&](int64_t first, int64_t last) {
     Scratch<T> columns(channels * s.taps() * block);
     for (int64_t task = first; task < last; ++task) {

@@ -111,6 +111,11 @@ void apply_bool(Selection& selection, int64_t& dim, bool value) {
   --selection.n_gone;
 }
 
+// A tensor whose numbers say what is chosen, not where it is, even if it has no dimensions.
+bool is_byte_mask(PyObject* part) {
+  return is_tensor(part) && as_tensor(part).dtype() == DType::UInt8;
+}
+
 void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skipped,
                 bool all_is_self) {
   int64_t number;
@@ -126,7 +131,7 @@ void apply_part(Selection& selection, int64_t& dim, PyObject* part, int64_t skip
     dim += skipped;
   } else if (PyBool_Check(part)) {
     apply_bool(selection, dim, part == Py_True);
-  } else if (index_from_object(part, number)) {
+  } else if (!is_byte_mask(part) && index_from_object(part, number)) {
     check_index(x.dim() > 0,
                 "index: a 0-d tensor has no dimension to index. Use item() for its number.");
     if (x.dim() <= dim)

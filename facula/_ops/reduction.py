@@ -443,7 +443,9 @@ def histc(
         raise RuntimeError(f"histc: expected bins > 0, got {bins}.")
     x = input.detach().reshape(-1)
     low, high = (float(_core.scalar_tensor(end, dtype=x.dtype, device="cpu")) for end in (min, max))
-    low, high = _range("histc", x, low, high, margin=1)
+    if low == high and x.numel() > 0:
+        low, high = _ends_of(x)
+    low, high = _range("histc", low, high, margin=1)
     if (high - low) * bins > finfo(x.dtype).max / 2:
         # Everything is made smaller, where nothing overflows.
         x, low, high = x.double() * 2.0**-128, low * 2.0**-128, high * 2.0**-128
@@ -602,8 +604,8 @@ def _edges(name: str, x: Tensor, bins: Any, ends: tuple[float, float] | None) ->
     if bins <= 0:
         raise RuntimeError(f"{name}: expected bins > 0, got {bins}.")
     if ends is None:
-        ends = (0.0, 1.0) if x.numel() == 0 else (0.0, 0.0)
-    low, high = _range(name, x, *ends, margin=0.5)
+        ends = (0.0, 1.0) if x.numel() == 0 else _ends_of(x)
+    low, high = _range(name, *ends, margin=0.5)
     return _core.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
@@ -613,10 +615,16 @@ def _given_edges(name: str, input: Tensor, edges: Tensor) -> Tensor:
     return edges.to(input.dtype)
 
 
-def _range(name: str, input: Tensor, low: float, high: float, margin: float) -> tuple[float, float]:
-    """The given range, or that of the elements if its ends are equal; never an empty one."""
-    if low == high and input.numel() > 0 and not input.is_meta:
-        low, high = map(float, input.aminmax())
+def _ends_of(x: Tensor) -> tuple[float, float]:
+    """The least and the largest element; those of a meta tensor are unknown."""
+    if x.is_meta:
+        return 0.0, 0.0
+    low, high = x.aminmax()
+    return float(low), float(high)
+
+
+def _range(name: str, low: float, high: float, margin: float) -> tuple[float, float]:
+    """The range, wider where its ends are equal."""
     if low == high:
         low, high = low - margin, high + margin
     if not (math.isfinite(low) and math.isfinite(high)):

@@ -118,6 +118,19 @@ def test_histograms_agree_with_numpy():
     np.testing.assert_allclose(result.hist.numpy(), expected, rtol=1e-12)
 
 
+def test_only_histc_takes_an_empty_range_for_that_of_the_elements():
+    x = facula.tensor([-2.0, 0.25, 3.0, 3.25])
+    for result in (
+        facula.histogram(x, 2, range=(3, 3)),
+        facula.histogramdd(x[:, None], [2], range=[3.0, 3.0]),
+    ):
+        edges = result.bin_edges[0] if isinstance(result.bin_edges, tuple) else result.bin_edges
+        assert edges.tolist() == [2.5, 3, 3.5] and result.hist.tolist() == [0, 2]
+    # Nor are the elements looked at.
+    assert facula.histogram(x / 0, 2, range=(3, 3)).hist.tolist() == [0, 0]
+    assert facula.histc(x, 2, 3, 3).tolist() == [2, 2]
+
+
 def test_histc_of_16_bit_floats_neither_overflows_nor_loses_counts():
     x = facula.tensor([60000.0, -60000.0, 0.0, 1.0], dtype=facula.float16)
     assert facula.histc(x, 4).tolist() == [1, 0, 2, 1]

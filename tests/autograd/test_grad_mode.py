@@ -136,6 +136,16 @@ def test_an_inference_tensor_may_not_be_saved_for_backward(x):
         _ = x * y
 
 
+def test_transforms_differentiate_what_inference_mode_made():
+    with facula.inference_mode():
+        x = facula.tensor([1.0, 2.0])
+    assert facula.func.grad(lambda a: (a**2).sum())(x).tolist() == [2, 4]
+    assert facula.func.hessian(lambda a: (a**2).sum())(x).tolist() == [[2, 0], [0, 2]]
+    assert facula.func.vjp(facula.sin, x)[1](x)[0].equal(x.cos() * x)
+    assert facula.func.vmap(facula.func.grad(facula.square))(x).tolist() == [2, 4]
+    assert x.is_inference() and not x.requires_grad
+
+
 def test_transforms_differentiate_in_inference_mode():
     with facula.inference_mode():
         x = facula.tensor([1.0, 2.0])

@@ -592,3 +592,14 @@ def test_masks_of_bytes_select_with_a_warning():
     assert x.tolist() == [5, 2, 6]
     with pytest.warns(UserWarning, match="where received a uint8 condition"):
         assert facula.where(mask, x, -x).tolist() == [5, -2, 6]
+
+
+def test_a_byte_without_dimensions_is_a_mask_too():
+    x = facula.arange(6.0).reshape(2, 3)
+    yes, no = (facula.tensor(number, dtype=facula.uint8) for number in (1, 0))
+    assert x[yes].tolist() == [x.tolist()] and x[no].shape == (0, 2, 3)
+    assert x[yes, 1].tolist() == [[3, 4, 5]] and x[1, no].shape == (0, 3)
+    x[no] = 7
+    assert x.sum() == 15
+    x[yes] = 7
+    assert x.sum() == 42

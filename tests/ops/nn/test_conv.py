@@ -695,3 +695,10 @@ def test_single_channels_and_pixels_tell_of_their_format():
     x = facula.randn(2, 3, 4, 4).to(memory_format=facula.channels_last)
     assert F.conv2d(x, facula.randn(1, 3, 2, 2)).stride() == (9, 1, 3, 1)
     assert F.conv2d(x, facula.randn(5, 3, 4, 4)).stride() == (5, 1, 5, 5)
+
+
+def test_complex_images_of_a_batch_have_the_bits_they_have_alone():
+    x = facula.randn(3, 16, 14, 14, 14, dtype=facula.complex64)
+    w = facula.randn(16, 16, 3, 3, 3, dtype=facula.complex64)
+    together = F.conv_transpose3d(x, w)
+    assert together[1:2].equal(F.conv_transpose3d(x[1:2], w))
