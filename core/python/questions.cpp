@@ -152,7 +152,7 @@ void bind_dtypes(nb::module_& m) {
   m.def(
       "result_type",
       [](const Operand& a, const Operand& b) {
-        if (make_complex32(a.tensor, b.tensor)) return DType::Complex32;
+        if (makes_complex32(a.tensor, b.tensor)) return DType::Complex32;
         return result_type({a.tensor, b.tensor});
       },
       "tensor1"_a, "tensor2"_a, R"(The dtype of the result of arithmetic with two operands.

@@ -52,6 +52,13 @@ def by_lists(
         _step(kind, given, given[gradients], states, {**dict.fromkeys(flags.split()), **always})
 
     step.__name__ = step.__qualname__ = name
+    lists = ", ".join(positional[: 2 + len(states)])
+    lists, by_name = ", ".join(positional[: 2 + len(states)]), options.replace(" ", ", ")
+    step.__doc__ = (
+        f"One step of :class:`facula.optim.{kind.__name__}`, in place. {lists} are lists of one "
+        f"length, of tensors of the parameters' shapes or of one element; {by_name} are given by "
+        "name."
+    )
     step.__module__ = f"facula.optim.{name}"
     return step
 

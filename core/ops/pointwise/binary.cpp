@@ -102,7 +102,7 @@ struct Mentioned {
 
 }  // namespace
 
-bool make_complex32(const Tensor& a, const Tensor& b) {
+bool makes_complex32(const Tensor& a, const Tensor& b) {
   auto makes_it = [](const Tensor& x, const Tensor& other) {
     return x.dtype() == DType::Float16 && is_complex(other.dtype()) && !x->is_wrapped_number &&
            (other->is_wrapped_number || (other.dim() == 0 && x.dim() > 0));
@@ -111,7 +111,7 @@ bool make_complex32(const Tensor& a, const Tensor& b) {
 }
 
 void check_not_complex32(const char* name, const Tensor& a, const Tensor& b) {
-  check_not_implemented(!make_complex32(a, b), name, ": the result of ", a, " and ", b,
+  check_not_implemented(!makes_complex32(a, b), name, ": the result of ", a, " and ", b,
                         " would be complex32, which is not available. Convert them with .float().");
 }
 

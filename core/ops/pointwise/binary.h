@@ -41,7 +41,7 @@ void apply_binary_(const char* name, BinaryOp op, const Tensor& a, const Tensor&
                    Scalar p0 = 0);
 
 // PyTorch's result of a float16 tensor with a complex number, or a 0-d tensor, is complex32.
-bool make_complex32(const Tensor& a, const Tensor& b);
+bool makes_complex32(const Tensor& a, const Tensor& b);
 void check_not_complex32(const char* name, const Tensor& a, const Tensor& b);
 // Integer division by zero has no result; the kernels do not look for it.
 void check_divisor(const char* name, const Tensor& a, const Tensor& b, DType dtype);
